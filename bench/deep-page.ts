@@ -22,11 +22,11 @@ const INVOICES = [
   `insert into invoices (account_id, customer_id, number, currency, invoice_date, due_date, last_updated, issued_at, source, collection_method,
        total_minor, account_version, customer_version)
      select 1, 1 + n % 1000, n, 'USD', '2026-01-01', '2026-01-15', '2026-01-01', '2026-01-01', 'Auto', 'cash', 11499, 1, 1 from generate_series(1, $1::int) n`,
-  `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from, period_until,
+  `insert into charge_rows (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from, period_until,
        whole_from, whole_until)
      select 1, invoice_id, 1, 'package', 'Standard package', 1, 99.99, 9999, 11499, 99.99, '2026-01-01', '2026-02-01', '2026-01-01', '2026-02-01' from invoices
        where number <= $1::int`,
-  `insert into invoice_taxes (account_id, invoice_id, name, rate, base_minor, amount_minor)
+  `insert into invoice_tax_rows (account_id, invoice_id, name, rate, base_minor, amount_minor)
      select 1, invoice_id, 'VAT', 0.15, 9999, 1500 from invoices where number <= $1::int`,
 ]
 

@@ -22,9 +22,9 @@ export const YEAR = [
      select 1, n, 1 + n % ${CUSTOMER_COUNT}, n, 'USD', date '2026-01-01' + (n * 365 / ($1::bigint + 1))::int, '2027-01-15', '2026-01-01',
          '2026-01-01', 'Auto', 'cash', 11500, 11500, 1, 1, 100 + n % 8
        from generate_series(1, $1::bigint) n`,
-  `insert into invoice_taxes (account_id, invoice_id, name, rate, base_minor, amount_minor, category)
+  `insert into invoice_tax_rows (account_id, invoice_id, name, rate, base_minor, amount_minor, category)
      select 1, n, 'VAT', 0.15, 10000, 1500, 'S' from generate_series(1, $1::bigint) n`,
-  `insert into charges (account_id, invoice_id, display_order, kind, item_id, subscription_id, stretch, part, name, quantity, unit_price, net_minor,
+  `insert into charge_rows (account_id, invoice_id, display_order, kind, item_id, subscription_id, stretch, part, name, quantity, unit_price, net_minor,
        gross_minor, price, period_from, period_until, whole_from, whole_until)
      select 1, n, line, case line when 1 then 'package' else 'component' end, case line when 1 then 1 + n % 20 else 1 + n % 10 end, n, 1, 0,
          'Standard package', 1, 50, 5000, 5750, 50, day, day + 365, day, day + 365
@@ -75,8 +75,8 @@ const DAY = '2026-06-30'
 const MONTH = `from=2026-06-01&to=${DAY}`
 const OF_MONTH = `i.account_id = 1 and i.invoice_date between '2026-06-01' and '${DAY}'`
 const TAXED = `select i.currency, t.name, t.rate, i.customer_country_id, sum(t.base_minor), sum(t.amount_minor)
-    from invoices i join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id where ${OF_MONTH} group by 1, 2, 3, 4`
-const LINES = `from invoices i join charges c on c.account_id = i.account_id and c.invoice_id = i.invoice_id`
+    from invoices i join invoice_tax_rows t on t.account_id = i.account_id and t.invoice_id = i.invoice_id where ${OF_MONTH} group by 1, 2, 3, 4`
+const LINES = `from invoices i join charge_rows c on c.account_id = i.account_id and c.invoice_id = i.invoice_id`
 const DOCUMENTS = `select kind, customer_id, currency, sum(open) from (
     select 'invoice' as kind, customer_id, currency, total_minor - paid_minor - pending_minor - negative_minor as open from invoices
      where account_id = 1 and issued_at is not null and invoice_date <= '${DAY}'

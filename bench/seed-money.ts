@@ -12,11 +12,11 @@ export const OPEN_INVOICES = [
        collection_method, total_minor, account_version, customer_version)
      select 1, n, n, n, 'USD', '2026-01-01', '2026-01-15', '2026-01-01', '2026-01-01', 'Auto', 'cash', 114990000, 1, 1
        from generate_series(1, $1::int) n`,
-  `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from,
+  `insert into charge_rows (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from,
        period_until, whole_from, whole_until)
      select 1, n, 1, 'package', 'Standard package', 1, 999900, 99990000, 114990000, 999900, '2026-01-01', '2026-02-01', '2026-01-01', '2026-02-01'
        from generate_series(1, $1::int) n`,
-  `insert into invoice_taxes (account_id, invoice_id, name, rate, base_minor, amount_minor)
+  `insert into invoice_tax_rows (account_id, invoice_id, name, rate, base_minor, amount_minor)
      select 1, n, 'VAT', 0.15, 99990000, 15000000 from generate_series(1, $1::int) n`,
   `insert into customer_totals (account_id, customer_id, currency, receivable_minor, links, head)
      select 1, n, 'USD', 114990000, 1, sha256('') from generate_series(1, $1::int) n`,
@@ -46,12 +46,12 @@ export const PAID_INVOICES = [
      select 1, n, 1 + n % $2::int, n, 'USD', date '2026-01-01' + n / $2::int % 300, date '2026-01-15' + n / $2::int % 300, '2026-01-01', '2026-01-01',
          'Auto', 'cash', 11499, 5000, 1, 1
        from generate_series(1, $1::int) n`,
-  `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from,
+  `insert into charge_rows (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, price, period_from,
        period_until, whole_from, whole_until)
      select 1, 1 + n / 2, 1 + n % 2, 'package', 'Standard package', 1, 49.995, 5000 - n % 2, 5750 - n % 2, 49.995, '2026-01-01', '2026-02-01',
          '2026-01-01', '2026-02-01'
        from generate_series(0, 2 * $1::int - 1) n where $2::int > 0`,
-  `insert into invoice_taxes (account_id, invoice_id, name, rate, base_minor, amount_minor)
+  `insert into invoice_tax_rows (account_id, invoice_id, name, rate, base_minor, amount_minor)
      select 1, n, 'VAT', 0.15, 9999, 1500 from generate_series(1, $1::int) n where $2::int > 0`,
   `insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, created_at)
      select 1, n, 1 + n % $2::int, '2026-01-15', date '2026-01-10' + n / $2::int % 300, 'USD', 5000, 5000, 'eft', 'recorded', '2026-01-15'

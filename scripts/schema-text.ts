@@ -94,15 +94,16 @@ const GRANTS = `
     from pg_class c, aclexplode(c.relacl) a
    where c.oid = $1::regclass and a.grantee = 'perennial_app'::regrole having count(*) > 0`
 
-const views = (client: pg.Client): Promise<string[]> =>
-  texts(
-    client,
-    `select 'create view ' || relname || coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '') || ' as' || chr(10)
-            || replace(pg_get_viewdef(oid, 100), 'perennial.', '') || chr(10)
-            || coalesce((select 'grant ' || string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) || ' on ' || relname || ' to perennial_app;' || chr(10)
-                           from aclexplode(relacl) a where a.grantee = 'perennial_app'::regrole), '') as text
-       from pg_class where relnamespace = 'perennial'::regnamespace and relkind = 'v' order by relname collate "C"`,
-  )
+async function views(client: pg.Client): Promise<string[]> {
+  const found = await client.query<{ name: string; definition: string }>(`
+    select c.relname as name, 'create view ' || c.relname || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ' as' || chr(10)
+           || pg_get_viewdef(c.oid, true) || chr(10) as definition
+      from pg_class c where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'v' order by c.relname collate "C"`)
+  const sections: string[] = []
+  for (const { name, definition } of found.rows)
+    sections.push(definition + (await texts(client, GRANTS, [name])).map((line) => `${line};\n`).join(''))
+  return sections
+}
 
 const functions = (client: pg.Client): Promise<string[]> =>
   texts(

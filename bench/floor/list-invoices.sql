@@ -26,9 +26,9 @@ select
   (select json_agg(json_build_array(x.charge_id, x.display_order, x.kind, x.name, x.description, x.quantity, x.unit_price, x.net_minor,
       x.gross_minor, x.period_from, x.period_until, x.whole_from, x.whole_until, x.price, x.brackets, x.subscription_id, x.stretch, x.item_id,
       x.part) order by x.display_order, x.charge_id)
-    from charges x where x.account_id = i.account_id and x.invoice_id = i.invoice_id) as "charges",
+    from charge_rows x where x.account_id = i.account_id and x.invoice_id = i.invoice_id) as "charges",
   (select json_agg(json_build_array(x.invoice_tax_id, x.name, x.rate, x.tax_number, x.base_minor, x.amount_minor) order by x.invoice_tax_id)
-    from invoice_taxes x where x.account_id = i.account_id and x.invoice_id = i.invoice_id) as "taxes",
+    from invoice_tax_rows x where x.account_id = i.account_id and x.invoice_id = i.invoice_id) as "taxes",
   (select json_agg(json_build_array(x.allocation_id, x.given_kind, x.given_id, x.amount_minor) order by x.allocation_id)
     from allocations x where x.account_id = i.account_id and x.owed_kind = 'invoice' and x.owed_id = i.invoice_id and x.ended_on is null) as "applied"
 from (select * from invoices i where i.account_id = $2 and i.invoice_id >= $3 order by i.invoice_id offset 0 limit $4) i

@@ -14,7 +14,7 @@ const client = new pg.Client(clientConfig(await createTestDatabase(), undefined)
 await client.connect()
 afterAll(() => client.end())
 
-/** The tables of accounts by object identifier: name, and the number of the column that holds the account. */
+/** The tables of accounts, and the views of such, by object identifier: name, and the number of the column that holds the account. */
 const tables = new Map(
   (
     await client.query<{ id: number; name: string; column: number }>(`

@@ -59,7 +59,7 @@ export async function copyRows(from: pg.Client, to: pg.Client, namedToday: Named
      where table_schema = 'perennial' and is_generated = 'NEVER' and table_name in (select tablename from pg_tables where schemaname = 'perennial')
        and table_name <> 'migrations' group by table_name`)
   const { rows: ofToday } = await from.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'perennial'`,
+    `select table_name::text as name from information_schema.tables where table_schema = 'perennial'`,
   )
   const isThere = new Set(ofToday.map(({ name }) => name))
   const hadRowsOfTheirOwn = !tables.some(({ name }) => name === 'issued_events')

@@ -153,7 +153,7 @@ describe('what falls due on the way', () => {
     const broken = await add()
     await service.db.transaction(client.id, (tx) =>
       tx.rows(sql`
-        insert into charges (account_id, display_order, kind, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, period_from)
+        insert into charge_rows (account_id, display_order, kind, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, period_from)
         values (${client.id}, 0, 'package', 1, 0, 0, 0, ${broken.body.subscriptionID}, 1, ${plan.packageID}, 0, '2027-02-01')`),
     )
     const moved = await moveTo(client, '2027-04-01')
@@ -164,7 +164,7 @@ describe('what falls due on the way', () => {
     })
     expect((await put(client, '2027-04-01T12:00:00Z')).body).toMatchObject({ Days: 0, Invoices: 0, Failed: [{}] })
     await service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`delete from charges where account_id = ${client.id} and invoice_id is null`),
+      tx.rows(sql`delete from charge_rows where account_id = ${client.id} and invoice_id is null`),
     )
     expect(await moveTo(client, '2027-04-02')).toMatchObject({ Invoices: 3, Failed: [] })
     await checkBooks(service, client)

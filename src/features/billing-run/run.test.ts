@@ -249,7 +249,7 @@ describe('a broken record', () => {
     const { client, plan, ids, customerIds } = await dueAccount(9)
     await service.db.transaction(client.id, async (tx) => {
       await tx.rows(sql`
-        insert into charges (account_id, display_order, kind, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part,
+        insert into charge_rows (account_id, display_order, kind, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part,
           period_from, period_until)
         values (${client.id}, 0, 'package', 1, 0, 0, 0, ${ids[4]}, 1, ${plan.packageID}, 0, '2027-01-01', '2027-02-01')`)
       await tx.rows(sql`

@@ -217,7 +217,7 @@ describe('the text of a charge', () => {
       .body
     await service.db.transaction(client.id, (tx) =>
       tx.rows(
-        sql`update charges set description = ${textOf(150)} where account_id = ${client.id} and description = 'old'`,
+        sql`update charge_rows set description = ${textOf(150)} where account_id = ${client.id} and description = 'old'`,
       ),
     )
     const [, line] = (await documentOf(client, invoiceID)).lines

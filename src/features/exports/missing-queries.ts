@@ -44,15 +44,15 @@ const methodsOfPayments = (tx: Transaction, { methods }: Sought): Fragment => fr
            where ${methods !== null} and 'cash' in (m.debit, m.credit)) x
    where not coalesce(x.method = any(${arrayLiteral(methods ?? [])}), false)`
 
-/** Lines of sources: those of the note where it has any, else those of the invoice. */
+/** Lines of sources: those of the note where it has any, which are rows, else those of the invoice. */
 const lines = (tx: Transaction): Fragment => fragment`
   select s.invoice_id, s.note, c.item_id, ${IS_OF_PACKAGE} as is_package, c.net_minor
-    from sources s join charges c on c.account_id = ${tx.account} and c.invoice_id = s.invoice_id
+    from sources s cross join lateral (select * from charges where account_id = ${tx.account} and invoice_id = s.invoice_id offset 0) c
    where not exists (select from credit_note_lines n where n.account_id = ${tx.account} and n.credit_note_id = s.note)
   union all
   select s.invoice_id, s.note, c.item_id, ${IS_OF_PACKAGE}, n.net_minor
     from sources s join credit_note_lines n on n.account_id = ${tx.account} and n.credit_note_id = s.note
-    join charges c on c.account_id = ${tx.account} and c.charge_id = n.charge_id`
+    join charge_rows c on c.account_id = ${tx.account} and c.charge_id = n.charge_id`
 
 const revenue = (tx: Transaction): Fragment => fragment`
   select distinct 3, coalesce(p.package_id, k.component_id),

@@ -43,13 +43,13 @@ export const listChargedLines = (tx: Transaction, invoiceIds: readonly Id[]) =>
                 where c.account_id = ${tx.account} and c.invoice_id = any(${arrayLiteral(invoiceIds)}::bigint[])`,
     )}`)
 
-/** Lists the lines that notes give back, by code. */
+/** Lists the lines that notes give back, by code. Their charges are rows. */
 export const listCreditedLines = (tx: Transaction, noteIds: readonly Id[]) =>
   tx.rows<LinesOfCode>(sql`
     ${byCode(
       tx,
       fragment`select n.credit_note_id as key, c.item_id, ${IS_OF_PACKAGE} as is_package, n.net_minor as net
-                 from credit_note_lines n join charges c on c.account_id = ${tx.account} and c.charge_id = n.charge_id
+                 from credit_note_lines n join charge_rows c on c.account_id = ${tx.account} and c.charge_id = n.charge_id
                 where n.account_id = ${tx.account} and n.credit_note_id = any(${arrayLiteral(noteIds)}::bigint[])`,
     )}`)
 

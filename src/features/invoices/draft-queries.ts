@@ -80,14 +80,14 @@ export const updateIssued = (
 /** Writes the amounts of the lines with tax, in the order of `grossMinor`; the lines themselves stay. */
 export const updateGross = (tx: Transaction, id: InvoiceId, grossMinor: readonly bigint[]) =>
   tx.rows(sql`
-    update charges c set gross_minor = r.gross from unnest(${`{${grossMinor.join(',')}}`}::bigint[]) with ordinality as r(gross, place)
+    update charge_rows c set gross_minor = r.gross from unnest(${`{${grossMinor.join(',')}}`}::bigint[]) with ordinality as r(gross, place)
      where c.account_id = ${tx.account} and c.invoice_id = ${id} and c.display_order = r.place`)
 
 export const deleteCharges = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(sql`delete from charges where account_id = ${tx.account} and invoice_id = ${id}`)
+  tx.rows(sql`delete from charge_rows where account_id = ${tx.account} and invoice_id = ${id}`)
 
 export const deleteInvoiceTaxes = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(sql`delete from invoice_taxes where account_id = ${tx.account} and invoice_id = ${id}`)
+  tx.rows(sql`delete from invoice_tax_rows where account_id = ${tx.account} and invoice_id = ${id}`)
 
 export const deleteDraft = (tx: Transaction, id: InvoiceId) =>
   tx.rows(sql`delete from invoice_drafts where account_id = ${tx.account} and invoice_id = ${id}`)

@@ -221,13 +221,13 @@ export async function insertInvoices(
 export async function insertCharges(tx: Transaction, charges: readonly ChargeRow[]): Promise<void> {
   const known = charges[0]?.kind === 'manual' ? LINES_OF_CALLERS : LINES_OF_RULES
   for (const { names, values, source } of bulkParts(charges, CHARGE_COLUMNS, known))
-    await tx.rows(sql`insert into charges (account_id, ${names}) select ${tx.account}, ${values} from ${source}`)
+    await tx.rows(sql`insert into charge_rows (account_id, ${names}) select ${tx.account}, ${values} from ${source}`)
 }
 
 export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
   for (const { rows, distinct: s, positions } of deduplicated(taxes, TAX_SHAPE)) {
     await tx.rows(sql`
-      insert into invoice_taxes (account_id, invoice_id, name, rate, tax_number, tax_rule_id, category, reason_code, reason, base_minor,
+      insert into invoice_tax_rows (account_id, invoice_id, name, rate, tax_number, tax_rule_id, category, reason_code, reason, base_minor,
         amount_minor, shares)
       select ${tx.account}, r.invoice, (${column(s, 'name')}::text[])[r.shape], (${column(s, 'rate')}::numeric[])[r.shape],
              (${column(s, 'taxNumber')}::text[])[r.shape], (${bigints(s, 'ruleId')}::bigint[])[r.shape],
@@ -257,7 +257,7 @@ const TAX_SHAPE = ['name', 'rate', 'taxNumber', 'ruleId', 'category', 'reasonCod
 /** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
 export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>
   tx.rows(sql`
-    delete from charges c using subscriptions s
+    delete from charge_rows c using subscriptions s
      where c.account_id = ${account} and s.account_id = ${account} and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
        and c.invoice_id is null`)
 
@@ -291,17 +291,6 @@ export const sendCredited = (
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
      where i.account_id = ${tx.account} and i.invoice_id = d.id returning i.invoice_id as id)
     ${notingChanged(tx.account, 'invoice')}`)
-
-/** Marks days of charges as given back, with what came back for them. */
-export const addCredited = (
-  tx: Transaction,
-  account: AccountId,
-  columns: { chargeIds: string; days: string; amountsMinor: string },
-) =>
-  tx.rows(sql`
-    update charges c set credited_minor = c.credited_minor + d.amount, credited_from = least(c.credited_from, d.day)
-      from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
-     where c.account_id = ${account} and c.charge_id = d.charge`)
 
 /** Counts a try each of invoices that is made now, without waiting: while its outcome is not known there is no next one. */
 export const sendTried = (tx: Transaction, ids: readonly InvoiceId[]): void =>

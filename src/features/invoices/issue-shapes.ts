@@ -8,14 +8,9 @@ import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow } from './issue.ts'
-import {
-  drawManyInvoiceIds,
-  insertShapeCharges,
-  insertShapeInvoices,
-  insertShapeTaxes,
-  type StampedInvoices,
-} from './issue-shape-queries.ts'
+import { type AfterIssue, type IssueContext, type NewInvoice, keptPlaceOf } from './issue.ts'
+import { drawManyInvoiceIds, insertShapeInvoices, type StampedInvoices } from './issue-shape-queries.ts'
+import { keepLines } from './kept-lines.ts'
 
 /**
  * The door through which a run issues invoices that are alike but for who gets them: what is shared is written by the shape, and nothing is made
@@ -49,28 +44,24 @@ export async function issueShapes(
   const { now, today } = context.moment
   const own = await collectionOf(tx, shaped, today)
   const ids = await drawManyInvoiceIds(tx, shapeOf.length)
+  const plain = shapes.map(({ invoice }) => invoice)
+  const kept = await keepLines(tx, { shapes: plain, shapeOf, invoiceIds: ids, subscriptionIds })
   const rows: StampedInvoices = {
     ids: bigintList(ids),
     customerIds: bigintList(customerIds),
     subscriptionIds: bigintList(subscriptionIds),
     positions: positionsColumn(shapeOf.map((place) => place + 1)),
+    kept: {
+      shapeIds: bigints(kept, 'shapeId'),
+      firstChargeIds: bigints(kept, 'firstChargeId'),
+      firstTaxIds: bigints(kept, 'firstTaxId'),
+    },
     collected: own && {
       gatewayIds: bigints(own, 'gatewayId'),
       methodIds: bigints(own, 'paymentMethodId'),
       nextTryDates: dates(own, 'nextTryDate'),
     },
   }
-  await insertShapeCharges(
-    tx,
-    rows,
-    shapes.flatMap(({ invoice }, index) =>
-      invoice.lines.map((_line, line) => ({ ...chargeRow(invoice, line), shape: index + 1 })),
-    ),
-  )
-  const taxes = shapes.flatMap(({ invoice }, index) =>
-    invoice.amounts.taxes.map((tax) => ({ ...taxRow(tax, invoice.id), shape: index + 1 })),
-  )
-  if (taxes.length > 0) await insertShapeTaxes(tx, rows, taxes)
   await recordIssued(tx, context, shaped, rows, own)
   const unapplied = await postShapes(tx, shapes.map(postedOf), { ids, customerIds, shapeOf }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
@@ -78,7 +69,7 @@ export async function issueShapes(
   await insertShapeInvoices(
     tx,
     rows,
-    shapes.map(({ invoice }, index) => ({ ...invoice, shape: index + 1 })),
+    plain.map((invoice, index) => ({ ...invoice, shape: index + 1 })),
     about,
   )
   sendOrderNumbers(tx, shaped, ids)

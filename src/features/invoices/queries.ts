@@ -301,9 +301,12 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
   const rows = await db.rows<{ chargeId: Id; quantity: Decimal; bracketIndex: number; stored: PricedBracketsJson }>(sql`
     select c.charge_id as "chargeId", sum(s.quantity) as "quantity", min(c.bracket_index) as "bracketIndex",
            (array_agg(s.brackets) filter (where s.brackets is not null))[1] as "stored"
-      from charges c join charges s on s.account_id = ${account} and s.subscription_id = c.subscription_id and s.stretch = c.stretch
-           and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part
-     where c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
+      from charges c cross join lateral (
+        select * from charge_rows where account_id = ${account} and subscription_id = c.subscription_id and stretch = c.stretch
+        union all
+        select * from charges where account_id = ${account} and invoice_id = ${invoice} and exists (
+          select from invoices where account_id = ${account} and invoice_id = ${invoice} and shape_id is not null)) s
+     where s.stretch = c.stretch and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part and c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
      group by c.charge_id
     having bool_or(s.brackets is not null) and not coalesce(bool_or(s.brackets ? 'quantity'), false)`)
   return new Map(

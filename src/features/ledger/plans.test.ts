@@ -35,7 +35,7 @@ beforeAll(async () => {
     insert into perennial.issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
       select ${client.id}, 1000000 + n, 1000249 + n, (select min(invoice_id) from perennial.invoices where account_id = ${client.id}) + n - 1,
         timestamptz '2026-01-01' + n * interval '1 minute', 'billing run 1', '[{}]' from generate_series(1, 49751, 250) n;
-    insert into perennial.charges (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
+    insert into perennial.charge_rows (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
       select account_id, invoice_id, 1, 'manual', 1, 1, 100, 100 from perennial.invoices where account_id = ${client.id};
     insert into perennial.negative_adjustments (account_id, negative_adjustment_id, customer_id, kind, ref, currency, dated, amount_minor, invoice_id, closed_at,
         created_at, account_version, customer_version)
@@ -49,7 +49,7 @@ beforeAll(async () => {
         from perennial.negative_adjustments n join perennial.charges c on c.account_id = n.account_id and c.invoice_id = n.invoice_id
        where n.account_id = ${client.id}`)
   await owner.query(
-    'vacuum (analyze) perennial.events, perennial.issued_events, perennial.ledger_entries, perennial.invoices, perennial.charges, perennial.negative_adjustments, ' +
+    'vacuum (analyze) perennial.events, perennial.issued_events, perennial.ledger_entries, perennial.invoices, perennial.charge_rows, perennial.negative_adjustments, ' +
       'perennial.settlements, perennial.credit_note_lines',
   )
 })
@@ -117,7 +117,7 @@ test.each([
     read(db, { account: client.id, from: '2021-03-01', to: '2021-03-31', currency: null }),
   )
   for (const index of ['invoices_cancelled', 'ledger_entries_of_taken_taxes']) expect(plan).toContain(index)
-  expect(plan).not.toMatch(/Seq Scan on (invoices|charges|ledger_entries|settlements|credit_note_lines)/)
+  expect(plan).not.toMatch(/Seq Scan on (invoices|charge_rows|ledger_entries|settlements|credit_note_lines)/)
 })
 
 test('what notes took of lines is found note by note and invoice by invoice', async () => {

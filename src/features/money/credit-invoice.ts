@@ -13,7 +13,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
-import { addCredited } from '../invoices/issue-queries.ts'
+import { addCredited } from '../invoices/kept-line-queries.ts'
 import { drawCreditIds, insertNegative, type NegativeAdjustment } from './adjustment-queries.ts'
 import { planAllocations, type PlannedAllocations } from './allocate.ts'
 import { insertCreditLines } from './credit-note-queries.ts'
@@ -171,7 +171,7 @@ const noteOf = (
 /** Writes the lines of a note, and counts them as credited of their charges. */
 async function writeLines(
   tx: Transaction,
-  { id, currency }: NegativeAdjustment,
+  { id, customerId, currency }: NegativeAdjustment,
   lines: readonly LineToCredit[],
 ): Promise<void> {
   if (lines.length === 0) return
@@ -191,7 +191,7 @@ async function writeLines(
   }))
   await Promise.all([
     insertCreditLines(tx, tx.account, id, rows),
-    addCredited(tx, tx.account, {
+    addCredited(tx, customerId, {
       chargeIds: column(lines, 'chargeId'),
       days: arrayLiteral(lines.map(() => null)),
       amountsMinor: column(lines, 'netMinor'),

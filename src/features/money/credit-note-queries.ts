@@ -40,13 +40,13 @@ export const insertCreditTaxes = (tx: Transaction, account: AccountId, noteId: I
     select ${account}, ${noteId}, * from unnest(${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
       ${column(taxes, 'rate')}::numeric[], ${column(taxes, 'amountMinor')}::bigint[])`)
 
-/** Lists the lines of a note of the service, with the kinds of the charges they give back. */
+/** Lists the lines of a note of the service, with the kinds of the charges they give back, which are rows since they were given back. */
 export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =>
   db.rows<CreditLine>(sql`
     select l.charge_id as "chargeId", c.kind, l.name, l.period_from as "from", l.period_until as "until", l.whole_from as "wholeFrom",
            l.whole_until as "wholeUntil", l.price, l.credited_before_minor as "creditedBeforeMinor", l.most_minor as "mostMinor",
            l.net_minor as "netMinor"
-      from credit_note_lines l join charges c on c.account_id = ${account} and c.charge_id = l.charge_id
+      from credit_note_lines l join charge_rows c on c.account_id = ${account} and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
 

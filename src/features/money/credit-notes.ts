@@ -20,7 +20,7 @@ import { localeOfAccount } from '../../platform/locale/format.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { getSender } from '../outbox/queries.ts'
-import { addCredited } from '../invoices/issue-queries.ts'
+import { addCredited } from '../invoices/kept-line-queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { insertNegative, type NewNegative } from './adjustment-queries.ts'
 import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
@@ -74,8 +74,8 @@ export async function makeCreditNotes(
   const charges = [...givenBack.map(({ charge }) => charge), ...corrections.flatMap((correction) => correction.charges)]
   const creditable = await listToSettle(tx, tx.account, creditedInvoices(charges))
   const notes = planCreditNotes(givenBack, creditable, digitsOf(cause.currency), corrections)
-  await markCredited(tx, givenBack, notes)
-  await markCorrected(tx, givenBack, notes)
+  await markCredited(tx, cause, notes)
+  await markCorrected(tx, cause, notes)
   return writeNotes(tx, context, cause, notes, creditable)
 }
 
@@ -244,13 +244,13 @@ const creditedInvoices = (charges: readonly InvoicedCharge[]): Id[] => [
 /** Marks what corrections take of charges. No day is given back: the cycle stays charged, for less. */
 async function markCorrected(
   tx: Transaction,
-  givenBack: readonly GivenBack[],
+  { customerId, givenBack }: CreditCause,
   notes: readonly PlannedCreditNote[],
 ): Promise<void> {
   const marked = new Set(givenBack.map(({ charge }) => charge.chargeId))
   const lines = notes.flatMap(({ lines: of }) => of).filter(({ chargeId }) => !marked.has(chargeId))
   if (lines.length === 0) return
-  await addCredited(tx, tx.account, {
+  await addCredited(tx, customerId, {
     chargeIds: column(lines, 'chargeId'),
     days: arrayLiteral(lines.map(() => null)),
     amountsMinor: column(lines, 'netMinor'),
@@ -260,7 +260,7 @@ async function markCorrected(
 // Days count as given back also where that came to 0.00, so that no later change gives them back again.
 async function markCredited(
   tx: Transaction,
-  givenBack: readonly GivenBack[],
+  { customerId, givenBack }: CreditCause,
   notes: readonly PlannedCreditNote[],
 ): Promise<void> {
   if (givenBack.length === 0) return
@@ -272,7 +272,7 @@ async function markCredited(
     from,
     netMinor: lines.get(charge.chargeId) ?? 0n,
   }))
-  await addCredited(tx, tx.account, {
+  await addCredited(tx, customerId, {
     chargeIds: column(rows, 'chargeId'),
     days: column(rows, 'from'),
     amountsMinor: column(rows, 'netMinor'),

@@ -9,7 +9,7 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import { sendChangedWords } from '../customers/words.ts'
-import { addCredited } from '../invoices/issue-queries.ts'
+import { addCredited } from '../invoices/kept-line-queries.ts'
 import {
   deleteNegative,
   findNegative,
@@ -263,7 +263,7 @@ export async function removeNegative(
     allocations: { before: negative.allocations, after: [] },
     happened: await endReliefs(tx, context, negative),
   })
-  await uncreditCharges(tx, negative.id)
+  await uncreditCharges(tx, negative)
   if (negative.kind === 'credit_note') sendSettlementDeletes(tx, negative.settlements, context.moment.now)
   await deleteNegative(tx, negative.id)
   sendWordsOfNote(tx, negative, negative.ref, null)
@@ -271,10 +271,10 @@ export async function removeNegative(
 }
 
 /** Makes what a note gave back of charges creditable again, as its money is undone; days that were given back stay so. */
-async function uncreditCharges(tx: Transaction, id: Id): Promise<void> {
+async function uncreditCharges(tx: Transaction, { id, customerId }: NegativeAdjustment): Promise<void> {
   const lines = await listCreditNoteCharges(tx, tx.account, id)
   if (lines.length === 0) return
-  await addCredited(tx, tx.account, {
+  await addCredited(tx, customerId, {
     chargeIds: column(lines, 'chargeId'),
     days: arrayLiteral(lines.map(() => null)),
     amountsMinor: arrayLiteral(lines.map(({ netMinor }) => -netMinor)),

@@ -27,7 +27,7 @@ const nets = ({ account, date }: AsAt): Fragment => fragment`
               where t.account_id = ${account} and t.settlement_id = s.settlement_id and t.dated <= ${date}), 0) as amount
       from settlements s
      where s.account_id = ${account} and s.basis <> 'relief' and s.dated <= ${date} and (s.ended_on is null or s.ended_on > ${date})
-       and exists (select 1 from charges c where c.account_id = ${account} and c.invoice_id = s.invoice_id and c.period_until > ${date}::date + 1))`
+       and exists (select 1 from charges c where c.account_id = ${account} and c.invoice_id = s.invoice_id and c.period_until > ${date}::date + 1 offset 0))`
 
 /** Lists lines of notes, of whatever day, that give days of a charge c back. */
 const daysOnNotes = (account: AccountId): Fragment => fragment`

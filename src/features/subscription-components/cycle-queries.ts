@@ -18,7 +18,7 @@ const cancelledOfCycle = (account: AccountId): Fragment => fragment`
       left join lateral (
         select coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
                coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as cancelled
-          from charges c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
+          from charge_rows c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
          where u.invoiced is not null and c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
            and c.period_from = u.cycle_from and c.kind in ('metered', 'late_usage')
         having bool_or(i.cancelled_at is not null)) x on true`

@@ -122,7 +122,7 @@ export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter
   db.rows<ReadUsage>(sql`
     select u.usage_id as "id", u.component_id as "componentId", u.units, u.is_set as "isSet", u.usage_date as "day", u.usage_key as "key", u.memo,
            u.recorded_at as "recordedAt",
-           (select max(c.invoice_id) from charges c
+           (select max(c.invoice_id) from charge_rows c
              where c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
                and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
       from usage_entries u

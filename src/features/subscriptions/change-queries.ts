@@ -7,6 +7,7 @@ import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
+import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
 import type { Charge } from '../invoices/queries.ts'
 import type { BillableSubscription, PendingOffer, Subscription } from './queries.ts'
 
@@ -19,12 +20,12 @@ type StoredCharge = Omit<Charge, 'brackets'> & {
   isInvoiceCancelled: boolean
 }
 
-const chargesOf = (account: AccountId): Fragment => fragment`
+const chargesOf = (account: AccountId, charges: Fragment): Fragment => fragment`
     select c.charge_id as "id", c.invoice_id as "invoiceId", c.kind, coalesce(c.name, '') as "name", c.quantity, c.unit_price as "unitPrice",
            c.net_minor as "netMinor", c.period_from as "from", c.period_until as "until", c.whole_from as "wholeFrom",
            c.whole_until as "wholeUntil", coalesce(c.price, c.unit_price) as "price", c.brackets, c.stretch, c.item_id as "itemId", c.part,
            c.credited_minor as "creditedMinor", c.credited_from as "creditedFrom", i.cancelled_at is not null as "isInvoiceCancelled"
-      from charges c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id`
+      from ${charges} c left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id`
 
 const chargeOf = (row: StoredCharge): InvoicedCharge => ({
   ...row,
@@ -50,16 +51,14 @@ export const listChargesBeyond = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${chargesOf(account)} where c.account_id = ${account} and c.subscription_id = ${id}
-       and (c.whole_until > ${day} or c.period_from is null
-            or (c.kind in ('package', 'package_extension')
-                and c.stretch > (select min(b.stretch) from charges b
-                                  where b.account_id = ${account} and b.subscription_id = ${id} and b.whole_until > ${day}
-                                    and b.kind in ('package', 'package_extension'))))
+    with charged as materialized (${chargesOfSubscriptions(account, fragment`array[${id}::bigint]`)})
+    ${chargesOf(account, fragment`charged`)} where c.whole_until > ${day} or c.period_from is null
+        or (c.kind in ('package', 'package_extension')
+            and c.stretch > (select min(b.stretch) from charged b where b.whole_until > ${day} and b.kind in ('package', 'package_extension')))
      order by c.charge_id`)
   ).map(chargeOf)
 
-/** Lists the charges for the usage of one cycle, late ones included. */
+/** Lists the charges for the usage of one cycle, late ones included: always rows. */
 export const listUsageCharges = async (
   db: Queryable,
   account: AccountId,
@@ -68,7 +67,7 @@ export const listUsageCharges = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${chargesOf(account)} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
+    ${chargesOf(account, fragment`charge_rows`)} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
        and c.period_from = ${cycle.from} and c.kind in ('metered', 'late_usage') order by c.charge_id`)
   ).map(chargeOf)
 
@@ -165,12 +164,12 @@ export async function listCharged(
 ): Promise<ReadonlySet<number>> {
   const rows = charges.map(({ charge, subscriptionId }) => ({ ...charge, subscriptionId }))
   const found = await db.rows<{ place: number }>(sql`
+    with charged as materialized (${chargesOfSubscriptions(account, fragment`${column(rows, 'subscriptionId')}::bigint[]`)})
     select r.place::integer - 1 as "place"
       from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'stretch')}::integer[], ${column(rows, 'itemId')}::bigint[],
         ${column(rows, 'kind')}::text[], ${column(rows, 'from')}::date[], ${column(rows, 'part')}::integer[],
         ${column(rows, 'bracketIndex')}::integer[]) with ordinality as r(subscription, stretch, item, kind, period_from, part, bracket, place)
-     where exists (select 1 from charges c where c.account_id = ${account} and c.subscription_id = r.subscription and c.stretch = r.stretch
-                     and c.item_id = r.item and c.kind = r.kind and c.period_from is not distinct from r.period_from and c.part = r.part
+     where exists (select 1 from charged c where c.subscription_id = r.subscription and c.stretch = r.stretch and c.item_id = r.item and c.kind = r.kind and c.period_from is not distinct from r.period_from and c.part = r.part
                      and c.bracket_index = r.bracket)`)
   return new Set(found.map(({ place }) => place))
 }

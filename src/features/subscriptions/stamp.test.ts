@@ -39,8 +39,12 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   customer_totals: 'links,head',
 }
 
-/** Tables of the ledger, whose entries are compared as its view has them. */
-const POSTED_HOWEVER = new Set(['ledger_entries', 'posting_shapes', 'posting_shape_entries', 'posting_batches'])
+/** Where lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
+const ELSEWHERE = new Set([
+  ...['charge_rows', 'invoice_tax_rows', 'invoice_shapes', 'shape_charges', 'shape_taxes'],
+  ...['ledger_entries', 'posting_shapes', 'posting_shape_entries', 'posting_batches', 'ledger'],
+])
+const OF_PLACES = 'shape_id,first_charge_id,first_tax_id'
 
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
@@ -189,11 +193,8 @@ async function addMember(
 
 const tables = (
   await owner.query<{ name: string }>(`
-    select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id'
-       and table_name in (select table_name from information_schema.tables where table_type = 'BASE TABLE') order by 1`)
-).rows
-  .map(({ name }) => name)
-  .filter((name) => !POSTED_HOWEVER.has(name))
+    select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id' order by 1`)
+).rows.flatMap(({ name }) => (ELSEWHERE.has(name) ? [] : [name]))
 
 const sequences = async (): Promise<Map<string, string>> => {
   const { rows } = await owner.query(
@@ -239,7 +240,7 @@ async function leftBy(account: bigint, work: (tx: Transaction) => Promise<void>)
 const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
   (
     await tx.rows<{ row: string }>(sql`
-      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? ''}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
+      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? (table === 'invoices' ? OF_PLACES : '')}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
   ).map(({ row }) => row.replaceAll(UUID, 'uuid'))
 
 /** Returns the entries of the ledger in their order. */
@@ -348,6 +349,7 @@ const property = fc.asyncProperty(WORLDS, async (world) => {
     })
     expect(Object.keys(byShapes).length).toBeGreaterThan(60)
     expect(byShapes).toEqual(oneByOne)
+    expect([byShapes['charges'], byShapes['invoice_taxes']]).not.toContain(undefined)
     await moveTo(client, due.day)
     after = due.day
   }

@@ -219,7 +219,7 @@ test('what the database refuses is a failure of the record as well: reports stay
   // A period that has been charged, of which the state knows nothing.
   await service.db.transaction(client.id, (tx) =>
     tx.rows(sql`
-    insert into charges (account_id, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, bracket_index,
+    insert into charge_rows (account_id, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, bracket_index,
                          period_from, period_until, whole_from, whole_until, price, display_order)
     select account_id, kind, name, quantity, unit_price, 0, 0, subscription_id, stretch, item_id, part, bracket_index, '2027-02-01', '2027-03-01',
            '2027-02-01', '2027-03-01', price, 0

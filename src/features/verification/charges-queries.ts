@@ -22,14 +22,14 @@ export const listUninvoicedCharges = async (
            c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
            c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
            c.subscription_id as "subscriptionId", c.stretch, c.item_id as "itemId", c.part, s.customer_id as "customerId", s.currency
-      from charges c join subscriptions s on s.account_id = ${account} and s.subscription_id = c.subscription_id
+      from charge_rows c join subscriptions s on s.account_id = ${account} and s.subscription_id = c.subscription_id
      where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
 
 /** Lists lines of invoices, or of subscriptions, that are not there. */
 export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; of: Id | null }>(sql`
-    select c.charge_id as "id", c.invoice_id as "of" from charges c
+    select c.charge_id as "id", c.invoice_id as "of" from charge_rows c
      where c.account_id = ${account} and c.charge_id > ${after}
        and case when c.invoice_id is null
              then not exists (select 1 from subscriptions s where s.account_id = ${account} and s.subscription_id = c.subscription_id)
@@ -38,7 +38,7 @@ export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, 
 
 export const listOrphanTaxes = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; of: Id }>(sql`
-    select t.invoice_tax_id as "id", t.invoice_id as "of" from invoice_taxes t
+    select t.invoice_tax_id as "id", t.invoice_id as "of" from invoice_tax_rows t
      where t.account_id = ${account} and t.invoice_tax_id > ${after}
        and not exists (select 1 from invoices i where i.account_id = ${account} and i.invoice_id = t.invoice_id)
      order by t.invoice_tax_id limit ${limit}`)

@@ -61,7 +61,7 @@ function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
   const spans = [
     ...inAdvance.map(({ charge, from, until }) => ({
       item: isPackageKind(charge.kind) ? 'the package' : `component ${charge.itemId}`,
-      // Lines of several brackets cover the same days together.
+      // Lines of several brackets cover the same days together; one that is there twice does not.
       line: `${charge.kind}/${charge.itemId}/${charge.stretch}/${charge.part}/${from}/${until}`,
       span: { chargeId: charge.chargeId, from, until },
     })),
@@ -71,7 +71,15 @@ function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
       span: { chargeId: id, from, until },
     })),
   ]
-  const lines = new Map(spans.map((one) => [one.line, one]))
+  const bracketOf = new Map(charges.map(({ id, bracketIndex }) => [id, bracketIndex]))
+  const times = new Map<string, number>()
+  const lines = new Map<string, (typeof spans)[number]>()
+  for (const one of spans) {
+    const ofBracket = `${one.line}/${bracketOf.get(one.span.chargeId)}`
+    const time = times.get(ofBracket) ?? 0
+    times.set(ofBracket, time + 1)
+    lines.set(`${one.line}/${time}`, one)
+  }
   return new Map(
     [...groupBy([...lines.values()], ({ item }) => item)].map(([item, group]) => [item, group.map(({ span }) => span)]),
   )

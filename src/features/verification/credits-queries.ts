@@ -60,7 +60,7 @@ export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly I
                 and s.invoice_id = c.invoice_id and s.basis = 'lines' and s.ended_on is null), false) as "isOfItsInvoice"
       from credit_note_lines l
       join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.credit_note_id
-      left join charges c on c.account_id = ${account} and c.charge_id = l.charge_id
+      left join charge_rows c on c.account_id = ${account} and c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by l.credit_note_id, l.line`)
 
 export interface CheckedNoteTax {
@@ -93,12 +93,12 @@ export interface CreditedCharge {
   givenMinor: bigint
 }
 
-/** Lists charges of which more was given back than charged, or not the sum of their credit note lines. */
+/** Lists charges of which more was given back than charged, or not the sum of their credit note lines. What was given back of is a row. */
 export const listCreditedDifferences = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CreditedCharge>(sql`
     select c.charge_id as "id", i.customer_id as "customerId", i.currency, c.net_minor as "netMinor", c.credited_minor as "creditedMinor",
            coalesce(g.net, 0)::bigint as "givenMinor"
-      from charges c
+      from charge_rows c
       join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
       left join (select charge_id, sum(net_minor) as net from credit_note_lines where account_id = ${account} group by charge_id) g
         on g.charge_id = c.charge_id

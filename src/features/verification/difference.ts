@@ -24,6 +24,7 @@ export type RecordType =
   | 'result_file'
   | 'result_line'
   | 'settlement'
+  | 'shape'
   | 'subscription'
   | 'webhook_delivery'
 

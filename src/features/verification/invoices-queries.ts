@@ -8,6 +8,8 @@ export interface CheckedInvoice {
   id: InvoiceId
   customerId: CustomerId
   number: bigint | null
+  /** Null where its lines are rows. */
+  shapeId: Id | null
   currency: string
   isIssued: boolean
   isCancelled: boolean
@@ -51,7 +53,7 @@ export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id,
 
 const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
   db.rows<CheckedInvoice>(sql`
-    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.currency, i.issued_at is not null as "isIssued",
+    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.shape_id as "shapeId", i.currency, i.issued_at is not null as "isIssued",
            i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
            i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
            i.credited_minor as "creditedMinor", i.written_off_minor as "writtenOffMinor",

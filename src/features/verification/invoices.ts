@@ -10,6 +10,7 @@ import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
 import { type Check, type Report } from './difference.ts'
 import { eachPage, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
+import { checkReferences, ComputedShapes } from './shapes.ts'
 import {
   type AppliedTo,
   type CheckedInvoice,
@@ -26,19 +27,19 @@ import {
 
 export const invoices: Check = {
   name: 'invoices',
-  run: async (tx, report, reading) =>
-    (await eachPage(
-      reading,
-      (after, limit) => listInvoicePage(tx, tx.account, after, limit),
-      (page) => checkPage(tx, page, report),
-    )) + (reading.part ? await checkPosted(tx, reading.part, report, reading) : 0),
+  async run(tx, report, reading) {
+    const computed = new ComputedShapes()
+    const check = (page: readonly CheckedInvoice[]) => checkPage(tx, page, computed, report)
+    const looked = await eachPage(reading, (after, limit) => listInvoicePage(tx, tx.account, after, limit), check)
+    return looked + (reading.part ? await checkPosted(tx, reading.part, check, reading) : 0)
+  },
 }
 
 /** Checks invoices of other nights to which something was posted. */
 async function checkPosted(
   tx: Transaction,
   { since, ends }: Part,
-  report: Report,
+  check: (page: readonly CheckedInvoice[]) => Promise<void>,
   reading: CheckReading,
 ): Promise<number> {
   const last = ends[`${invoices.name} 0`]
@@ -51,7 +52,7 @@ async function checkPosted(
       invoiceId !== null && !isRead(reading, invoiceId, last) ? [invoiceId] : [],
     )
     const page = await listInvoicesOf(tx, tx.account, [...new Set(ids)])
-    await checkPage(tx, page, report)
+    await check(page)
     looked += page.length
     if (entries.length < PAGE_SIZE) break
     after = entries.at(-1)!.id
@@ -80,23 +81,32 @@ async function checkBatched(
   }
 }
 
-async function checkPage(tx: Transaction, page: readonly CheckedInvoice[], report: Report): Promise<void> {
+async function checkPage(
+  tx: Transaction,
+  page: readonly CheckedInvoice[],
+  computed: ComputedShapes,
+  report: Report,
+): Promise<void> {
   const ids = page.map(({ id }) => id)
-  const charges = groupBy(await listCharges(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
-  const taxes = groupBy(await listCheckedTaxes(tx, tx.account, ids), ({ invoiceId }) => invoiceId)
+  const toRead = computed.toRead(page).map(({ id }) => id)
+  const charges = groupBy(await listCharges(tx, tx.account, toRead), ({ invoiceId }) => invoiceId)
+  const taxes = groupBy(await listCheckedTaxes(tx, tx.account, toRead), ({ invoiceId }) => invoiceId)
   const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
   const credited = new Map((await listCreditedOf(tx, tx.account, ids)).map((sum) => [sum.id, sum.creditedMinor]))
-  for (const invoice of page)
-    checkInvoice(
-      {
-        invoice,
-        charges: charges.get(invoice.id) ?? [],
-        taxes: taxes.get(invoice.id) ?? [],
-        applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
-        creditedMinor: credited.get(invoice.id) ?? 0n,
-      },
-      report,
-    )
+  for (const invoice of page) {
+    const facts = {
+      invoice,
+      charges: charges.get(invoice.id) ?? [],
+      taxes: taxes.get(invoice.id) ?? [],
+      applied: applied.get(invoice.id) ?? NOTHING_APPLIED,
+      creditedMinor: credited.get(invoice.id) ?? 0n,
+    }
+    const knownMinor = computed.totalOf(invoice)
+    if (knownMinor === undefined) computed.keep(invoice, checkLines(facts, report))
+    else reporterOf(invoice, report).amount('total', invoice.totalMinor, knownMinor)
+    checkRest(facts, report)
+  }
+  await checkReferences(tx, page, report)
 }
 
 export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = {
@@ -106,7 +116,7 @@ export const NOTHING_APPLIED: Omit<AppliedTo, 'id'> = {
   writtenOffMinor: 0n,
 }
 
-export interface CheckedInvoiceFacts {
+interface CheckedInvoiceFacts {
   invoice: CheckedInvoice
   charges: readonly Charge[]
   taxes: readonly CheckedTax[]
@@ -115,8 +125,8 @@ export interface CheckedInvoiceFacts {
   creditedMinor: bigint
 }
 
-/** Reports everything of one invoice that does not follow from its own rows. */
-export function checkInvoice(facts: CheckedInvoiceFacts, report: Report): void {
+/** Reports what of lines and taxes of one invoice does not follow from them, and returns the total that they come to, in minor units. */
+function checkLines(facts: CheckedInvoiceFacts, report: Report): bigint {
   const { invoice, charges } = facts
   const { currency, customerId } = invoice
   const reporter = reporterOf(invoice, report)
@@ -133,7 +143,13 @@ export function checkInvoice(facts: CheckedInvoiceFacts, report: Report): void {
       })
   }
   if (charges.length === 0) reporter.text('lines', 'none', 'at least one')
-  checkTaxes(facts, report)
+  return checkTaxes(facts, report)
+}
+
+/** Reports everything else of one invoice that does not follow from its own rows. */
+function checkRest(facts: CheckedInvoiceFacts, report: Report): void {
+  const { invoice } = facts
+  const reporter = reporterOf(invoice, report)
   checkApplied(facts, reporter)
   if (invoice.isCancelled && !invoice.isIssued)
     reporter.text('state', 'cancelled draft', 'cancelled only after it was issued')
@@ -159,7 +175,7 @@ function reporterOf({ id, customerId, currency }: CheckedInvoice, report: Report
   }
 }
 
-function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, report: Report): void {
+function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, report: Report): bigint {
   const { currency, customerId } = invoice
   const reporter = reporterOf(invoice, report)
   const should = taxInvoice(
@@ -190,6 +206,7 @@ function checkTaxes({ invoice, charges, taxes }: CheckedInvoiceFacts, report: Re
       })
   }
   reporter.amount('total', invoice.totalMinor, should.totalMinor)
+  return should.totalMinor
 }
 
 /** Rule: what is allocated to an invoice is inside its total, and a draft or a cancelled invoice takes nothing. */

@@ -268,7 +268,7 @@ describe('a document', () => {
     ],
     [
       'tax',
-      'invoice_taxes',
+      'invoice_tax_rows',
       'amount_minor = amount_minor + 1',
       /^ledger entries: invoice #.*entry invoice_issued of VAT at 0.15 \(T-1\) says/,
     ],

@@ -99,8 +99,8 @@ test('chains that hold are sealed each night; those that do not keep the seal th
   expect(sealed.map(([account]) => account)).not.toContain(client.id)
   expect(await sealOf()).toEqual({ links: 2, isNewest: false, seals: 2n })
   await asSuperuser(`delete from ledger_entries where account_id = ${client.id}; delete from ledger_seals where account_id = ${client.id};
-    delete from customer_totals where account_id = ${client.id}; delete from charges where account_id = ${client.id};
-    delete from invoice_taxes where account_id = ${client.id}; delete from invoices where account_id = ${client.id};
+    delete from customer_totals where account_id = ${client.id}; delete from charge_rows where account_id = ${client.id};
+    delete from invoice_tax_rows where account_id = ${client.id}; delete from invoices where account_id = ${client.id};
     update account_counters set next_invoice_number = 1 where account_id = ${client.id}`)
 })
 

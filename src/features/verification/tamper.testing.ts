@@ -40,7 +40,7 @@ export async function tamperWith(service: TestService, clientOf: () => TestClien
 }
 
 const KINDS =
-  'emandate|charge|invoice|customer|note|allocation|subscription|account|block|payment|adjustment|entry|seal|debt|settlement'
+  'emandate|charge|invoice|shape|customer|note|allocation|subscription|account|block|payment|adjustment|entry|seal|debt|settlement'
 
 /** Differences as people read them, with the check's name and without identifiers. */
 export const reported = (differences: readonly Difference[]): string[] =>

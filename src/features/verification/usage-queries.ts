@@ -15,18 +15,18 @@ export interface UsageDifference {
 
 /**
  * Lists cycles whose invoiced units differ from their charges. Lines of several brackets have a share of the units each; what brackets
- * price as one line stands in them whole.
+ * price as one line stands in them whole. Lines of usage are always rows.
  */
 export const listUsageDifferences = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<UsageDifference>(sql`
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.invoiced, c.units as "charged"
       from usage_cycles u
       left join lateral (
-        select part, stretch from charges
+        select part, stretch from charge_rows
          where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
            and kind in ('metered', 'late_usage') order by charge_id desc limit 1) last on true
       left join lateral (
-        select coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units from charges
+        select coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units from charge_rows
          where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
            and kind in ('metered', 'late_usage') and part = last.part and stretch = last.stretch) c on true
      where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[])

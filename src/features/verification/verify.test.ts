@@ -96,7 +96,7 @@ test('a verification changes nothing, whatever a check would say', async () => {
 describe('a charge', () => {
   test('of another amount than its facts make is named, and so is what follows from it', async () => {
     const found = await tampered(
-      `update charges set net_minor = net_minor + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'package'`,
+      `update charge_rows set net_minor = net_minor + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'package'`,
     )
     expect(reported(found)).toEqual([
       'invoices: charge # of customer #: amount says 31.01 USD, should say 31.00 USD',
@@ -114,8 +114,8 @@ describe('a charge', () => {
     'of kind %s is computed again',
     async (kind) => {
       const found = await tampered(
-        `update charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where account_id = :account and charge_id =
-          (select max(charge_id) from charges where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
+        `update charge_rows set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where account_id = :account and charge_id =
+          (select max(charge_id) from charge_rows where account_id = :account and kind = '${kind}' and invoice_id is not null)`,
       )
       expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says/)
     },
@@ -131,15 +131,15 @@ describe('a charge', () => {
     ],
   ])('whose %s is another does not come to its amount', async (_, change) => {
     const found = await tampered(
-      `update charges set ${change} where account_id = :account and charge_id =
-        (select max(charge_id) from charges where account_id = :account and kind = 'package' and invoice_id is not null)`,
+      `update charge_rows set ${change} where account_id = :account and charge_id =
+        (select max(charge_id) from charge_rows where account_id = :account and kind = 'package' and invoice_id is not null)`,
     )
     expect(reported(found)[0]).toMatch(/^invoices: charge # of customer #: amount says 31.00 USD, should say/)
   })
 
   test('whose line shows another unit price is named', async () => {
     const found = await tampered(
-      `update charges set unit_price = unit_price + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'component'`,
+      `update charge_rows set unit_price = unit_price + 1 where account_id = :account and invoice_id = ${FIRST} and kind = 'component'`,
     )
     expect(reported(found)).toEqual([
       'invoices: charge # of customer #: unit price × quantity says 20.50 USD, should say 15.50 USD',
@@ -148,7 +148,7 @@ describe('a charge', () => {
 
   test('without an invoice is billed at nothing', async () => {
     const found = await tampered(
-      `update charges set invoice_id = null where account_id = :account and invoice_id = ${FIRST}`,
+      `update charge_rows set invoice_id = null where account_id = :account and invoice_id = ${FIRST}`,
     )
     expect(reported(found)).toContain('invoices: invoice # of customer #: lines says none, should say at least one')
     expect(reported(found)).toContain(
@@ -158,7 +158,7 @@ describe('a charge', () => {
 
   test('of an invoice that is not there is named', async () => {
     const found = await tampered(
-      `update charges set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST} and kind = 'setup'`,
+      `update charge_rows set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST} and kind = 'setup'`,
     )
     expect(reported(found)).toContain('lines of invoices: charge #: invoice says 999999, should say one that exists')
   })
@@ -183,14 +183,14 @@ describe('an invoice', () => {
     ['another rate', 'rate = 0.08', /tax VAT at 0.08 says 3.86 USD, should say 4.12 USD/],
   ])('whose tax has %s is named', async (_, change, what) => {
     const found = await tampered(
-      `update invoice_taxes set ${change} where account_id = :account and invoice_id = ${FIRST} and name = 'VAT'`,
+      `update invoice_tax_rows set ${change} where account_id = :account and invoice_id = ${FIRST} and name = 'VAT'`,
     )
     expect(reported(found)[0]).toMatch(what)
   })
 
   test('a tax of an invoice that is not there is named', async () => {
     const found = await tampered(
-      `update invoice_taxes set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST}`,
+      `update invoice_tax_rows set invoice_id = 999999 where account_id = :account and invoice_id = ${FIRST}`,
     )
     expect(reported(found)).toContain(
       'lines of invoices: invoice #: a tax says of invoice #, should say of an invoice that exists',
@@ -199,7 +199,7 @@ describe('an invoice', () => {
 
   test('whose lines are in another order is named', async () => {
     const found = await tampered(
-      `update charges set display_order = display_order + 1 where account_id = :account and invoice_id = ${FIRST}`,
+      `update charge_rows set display_order = display_order + 1 where account_id = :account and invoice_id = ${FIRST}`,
     )
     expect(reported(found)[0]).toBe('invoices: charge # of customer #: place on the invoice says 2, should say 1')
   })
@@ -300,7 +300,7 @@ describe('money given', () => {
   test('a charge says just what was given back of it, and never more than it was', async () => {
     const more = reported(
       await tampered(
-        `update charges set credited_minor = net_minor + 1 where account_id = :account and credited_minor > 0`,
+        `update charge_rows set credited_minor = net_minor + 1 where account_id = :account and credited_minor > 0`,
       ),
     )
     expect(more).toContainEqual(
@@ -310,7 +310,7 @@ describe('money given', () => {
       expect.stringMatching(/credits of it says 31.01 USD, should say at most its amount, 31.00 USD/),
     )
     const less = reported(
-      await tampered(`update charges set credited_minor = 0 where account_id = :account and credited_minor > 0`),
+      await tampered(`update charge_rows set credited_minor = 0 where account_id = :account and credited_minor > 0`),
     )
     expect(less).toEqual([
       expect.stringMatching(/^credited charges: .*what was given back of it says 0.00 USD, should say/),
@@ -319,7 +319,7 @@ describe('money given', () => {
 
   test('credit notes take back no more tax than was charged', async () => {
     const found = reported(
-      await tampered(`update invoice_taxes t set rate = rate, amount_minor = 0 where account_id = :account
+      await tampered(`update invoice_tax_rows t set rate = rate, amount_minor = 0 where account_id = :account
       and invoice_id in (select invoice_id from negative_adjustments where account_id = :account)`),
     )
     expect(found).toContainEqual(
@@ -427,7 +427,7 @@ describe('days', () => {
   ])('of a %s are charged once', async (kind, item) => {
     const found = reported(
       await tampered(
-        `insert into charges (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
+        `insert into charge_rows (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
            item_id, part, period_from, period_until, whole_from, whole_until, price, bracket_index)
          select account_id, null, 0, kind, name, 1, 0, 0, 0, subscription_id, stretch, item_id, part, period_from + 1, period_until, whole_from + 1,
            whole_until, 0, bracket_index

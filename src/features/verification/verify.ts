@@ -23,6 +23,7 @@ import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
 import { sales } from './sales.ts'
 import { settlements } from './settlements.ts'
+import { lineIdentifiers, shapes } from './shapes.ts'
 import { taxDays } from './tax-days.ts'
 import { usageCycles } from './usage.ts'
 
@@ -34,6 +35,8 @@ import { usageCycles } from './usage.ts'
 /** In the order in which they run; another check is one more file and one more name here. */
 const CHECKS: readonly Check[] = [
   invoices,
+  shapes,
+  lineIdentifiers,
   zeroCharges,
   orphans,
   creditNotes,

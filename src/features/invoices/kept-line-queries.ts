@@ -1,0 +1,180 @@
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { shapeRelation } from '../../platform/database/bulk.ts'
+import { bigints, positionsColumn } from '../../platform/database/columns.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
+
+/** Statements of lines and taxes that are kept once with a shape, and of those that are written out as rows of an invoice. */
+
+/** Row of a shape, or of a line of it, whose place among the shapes is counted from 1; what is an invoice's own is not read of it. */
+export type OfShape<Row> = Row & { shape: number }
+
+const {
+  invoiceId: _charged,
+  subscriptionId: _billed,
+  recurringInvoiceId: _recurring,
+  displayOrder: _order,
+  ...KEPT_OF_CHARGES
+} = CHARGE_COLUMNS
+const { invoiceId: _taxed, ...KEPT_OF_TAXES } = TAX_COLUMNS
+
+const columnsOf = (columns: Readonly<Record<string, readonly [string, string]>>, of = ''): Fragment =>
+  namesOf(
+    Object.values(columns)
+      .map(([name]) => `${of}${name}`)
+      .join(', '),
+  )
+const CHARGE_NAMES = columnsOf(KEPT_OF_CHARGES)
+const TAX_NAMES = columnsOf(KEPT_OF_TAXES)
+
+/** All that a line or a tax of a shape is, as one value: what the hash of the shape is made of. */
+const CHARGE_CONTENT = fragment`jsonb_agg(jsonb_build_array(${columnsOf(KEPT_OF_CHARGES, 'c.')}) order by c.line)`
+const TAX_CONTENT = fragment`jsonb_agg(jsonb_build_array(${columnsOf(KEPT_OF_TAXES, 't.')}) order by t.line)`
+
+/**
+ * Returns a relation of shapes, each with its hash and the numbers of its lines and taxes. `charges` and `taxes` have the columns of the tables, and
+ * the name of what they are grouped by.
+ */
+export const hashedShapes = (charges: Fragment, taxes: Fragment, by: Fragment): Fragment => fragment`
+  select l.${by}, l.count as charges, coalesce(x.count, 0)::smallint as taxes,
+         sha256(convert_to(l.content::text || coalesce(x.content::text, ''), 'UTF8')) as hash
+    from (select c.${by}, count(*)::smallint as count, ${CHARGE_CONTENT} as content from (${charges}) c group by c.${by}) l
+    left join (select t.${by}, count(*)::smallint as count, ${TAX_CONTENT} as content from (${taxes}) t group by t.${by}) x on x.${by} = l.${by}`
+
+/** Lines and taxes of shapes, as they are sent. */
+export interface SentShapes {
+  charges: readonly OfShape<ChargeRow>[]
+  taxes: readonly OfShape<TaxRow>[]
+}
+
+/** Returns the sent shapes as the relations `charged`, `taxed` and `hashed`, to stand behind WITH. */
+function sentShapes({ charges, taxes }: SentShapes): Fragment {
+  const [c, t] = [shapeRelation(charges, KEPT_OF_CHARGES), shapeRelation(taxes, KEPT_OF_TAXES)]
+  const placed = fragment`row_number() over (partition by s.shape order by s.line)::smallint as line`
+  return fragment`
+    charged as materialized (select s.shape, ${placed}, ${c.values} from ${c.source}),
+    taxed as materialized (select s.shape, ${placed}, ${t.values} from ${t.source}),
+    hashed as materialized (${hashedShapes(fragment`table charged`, fragment`table taxed`, fragment`shape`)})`
+}
+
+/** Lists which of the sent shapes are kept already; of those that are not the identifier is null. */
+export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
+  tx.rows<{ shape: number; shapeId: Id | null }>(sql`
+    with ${sentShapes(sent)}
+    select h.shape, k.shape_id as "shapeId"
+      from hashed h left join invoice_shapes k on k.account_id = ${tx.account} and k.hash = h.hash`)
+
+/**
+ * Keeps shapes, but for those that are kept meanwhile by another worker, who is waited for. They are taken in the order of their hashes, so that no two
+ * workers wait for each other.
+ */
+export const insertShapes = (tx: Transaction, sent: SentShapes) =>
+  tx.rows(sql`
+    with ${sentShapes(sent)},
+    added as (
+      insert into invoice_shapes (account_id, hash, charges, taxes)
+      select ${tx.account}, h.hash, min(h.charges), min(h.taxes) from hashed h group by h.hash order by h.hash
+      on conflict (account_id, hash) do nothing returning shape_id, hash),
+    chosen as (select a.shape_id, min(h.shape) as shape from added a join hashed h on h.hash = a.hash group by a.shape_id),
+    lines as (
+      insert into shape_charges (account_id, shape_id, line, ${CHARGE_NAMES})
+      select ${tx.account}, n.shape_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape)
+    insert into shape_taxes (account_id, shape_id, line, ${TAX_NAMES})
+    select ${tx.account}, n.shape_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape`)
+
+/** Identifiers that follow each other without a gap. */
+export interface DrawnRun {
+  first: Id
+  count: number
+}
+
+/** Draws identifiers of charges and taxes, as stretches in rising order: another writer may draw in between. */
+export async function drawLineIds(
+  tx: Transaction,
+  { charges, taxes }: { charges: number; taxes: number },
+): Promise<{ charges: DrawnRun[]; taxes: DrawnRun[] }> {
+  const drawn = await tx.rows<DrawnRun & { isTax: boolean }>(sql`
+    with drawn as materialized (
+      select false as is_tax, nextval('charges_charge_id_seq') as id from generate_series(1, ${charges})
+      union all
+      select true, nextval('invoice_taxes_invoice_tax_id_seq') from generate_series(1, ${taxes}))
+    select is_tax as "isTax", min(id) as "first", count(*)::integer as "count"
+      from (select is_tax, id, id - row_number() over (partition by is_tax order by id) as run from drawn) d
+     group by is_tax, run order by 2`)
+  const runs = (isTax: boolean) => drawn.filter((run) => run.isTax === isTax)
+  return { charges: runs(false), taxes: runs(true) }
+}
+
+/** Line or tax of a kept shape that is written out as a row of an invoice, under an identifier that was drawn for it. */
+export interface LooseLine {
+  id: Id
+  invoiceId: InvoiceId
+  subscriptionId: Id
+  shapeId: Id
+  /** Counted from 1. */
+  line: number
+}
+
+const looseLines = (rows: readonly LooseLine[]): Fragment => fragment`
+  unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
+    ${bigints(rows, 'shapeId')}::bigint[], ${positionsColumn(rows.map(({ line }) => line))}::integer[]) as r(id, invoice, subscription, shape, line)`
+
+export const insertLooseCharges = (tx: Transaction, rows: readonly LooseLine[]) =>
+  tx.rows(sql`
+    insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
+    select ${tx.account}, r.id, r.invoice, r.subscription, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
+      from ${looseLines(rows)} join shape_charges s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+
+export const insertLooseTaxes = (tx: Transaction, rows: readonly LooseLine[]) =>
+  tx.rows(sql`
+    insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
+    select ${tx.account}, r.id, r.invoice, ${columnsOf(KEPT_OF_TAXES, 's.')}
+      from ${looseLines(rows)} join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+
+/**
+ * Writes lines and taxes of a locked customer's invoices out as rows, without waiting, where they are kept with a shape and charges among them are
+ * about to change: under the same identifiers, so that nobody sees a difference. Done once more, it finds nothing.
+ */
+const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: string): void =>
+  tx.send(sql`
+    with kept as materialized (
+      select i.invoice_id, i.subscription_id, i.shape_id, i.first_charge_id, i.first_tax_id
+        from invoices i join invoice_shapes k on k.account_id = ${tx.account} and k.shape_id = i.shape_id
+       where i.account_id = ${tx.account} and i.customer_id = ${customerId}
+         and exists (select from unnest(${chargeIds}::bigint[]) as d(id) where d.id >= i.first_charge_id and d.id < i.first_charge_id + k.charges)),
+    lines as (
+      insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
+      select ${tx.account}, k.first_charge_id + s.line - 1, k.invoice_id, k.subscription_id, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
+        from kept k join shape_charges s on s.account_id = ${tx.account} and s.shape_id = k.shape_id),
+    taxes as (
+      insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
+      select ${tx.account}, k.first_tax_id + s.line - 1, k.invoice_id, ${columnsOf(KEPT_OF_TAXES, 's.')}
+        from kept k join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = k.shape_id)
+    update invoices i set shape_id = null, first_charge_id = null, first_tax_id = null
+      from kept k where i.account_id = ${tx.account} and i.invoice_id = k.invoice_id`)
+
+/** Marks days of charges of a locked customer as given back, with what came back for them. Their lines are rows from then on. */
+export function addCredited(
+  tx: Transaction,
+  customerId: CustomerId,
+  columns: { chargeIds: string; days: string; amountsMinor: string },
+) {
+  sendKeptAsRows(tx, customerId, columns.chargeIds)
+  return tx.rows(sql`
+    update charge_rows c set credited_minor = c.credited_minor + d.amount, credited_from = least(c.credited_from, d.day)
+      from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
+     where c.account_id = ${tx.account} and c.charge_id = d.charge`)
+}
+
+/**
+ * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with shapes are found by the invoices of
+ * their customers: no index leads from a subscription to them. `ids` is a bigint[].
+ */
+export const chargesOfSubscriptions = (account: AccountId, ids: Fragment): Fragment => fragment`
+  select * from charge_rows where account_id = ${account} and subscription_id = any(${ids})
+  union all
+  select * from charges where account_id = ${account} and invoice_id = any(array(
+    select i.invoice_id from invoices i
+     where i.account_id = ${account} and i.shape_id is not null and i.subscription_id = any(${ids}) and i.customer_id = any(array(
+             select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids})))))`

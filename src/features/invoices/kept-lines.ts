@@ -1,0 +1,160 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
+import {
+  type DrawnRun,
+  drawLineIds,
+  insertLooseCharges,
+  insertLooseTaxes,
+  insertShapes,
+  listKeptShapes,
+  type LooseLine,
+  type OfShape,
+  type SentShapes,
+} from './kept-line-queries.ts'
+
+/**
+ * Lines and taxes that invoices share are kept once, with a shape that never changes, and each invoice refers to it (decision 34). What is about to change of
+ * an invoice is written out as rows before.
+ */
+
+/** Shape of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
+interface KeptInvoice {
+  shapeId: Id | null
+  firstChargeId: Id | null
+  firstTaxId: Id | null
+}
+
+/** Invoices of which the lines are to be kept, in their order. */
+interface ToKeep {
+  shapes: readonly NewInvoice[]
+  /** Of each invoice the place of its shape, counted from 0. */
+  shapeOf: readonly number[]
+  invoiceIds: readonly InvoiceId[]
+  subscriptionIds: readonly Id[]
+}
+
+/** Keeps lines and taxes of invoices with their shapes. Returns in the given order what each invoice refers to. */
+export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptInvoice[]> {
+  const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
+  const shapeIds = await keepShapes(tx, shapes)
+  const countOf = (list: (shape: NewInvoice) => number) => shapes.map(list)
+  const counts = {
+    charges: countOf(({ lines }) => lines.length),
+    taxes: countOf(({ amounts }) => amounts.taxes.length),
+  }
+  const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
+  const drawn = await drawLineIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
+  const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
+  const loose: { charges: LooseLine[]; taxes: LooseLine[] } = { charges: [], taxes: [] }
+  const kept = shapeOf.map((shape, index): KeptInvoice => {
+    const ofCharges = charges.take(counts.charges[shape] as number)
+    const ofTaxes = taxes.take(counts.taxes[shape] as number)
+    const shapeId = shapeIds[shape] as Id
+    if (!Array.isArray(ofCharges) && !Array.isArray(ofTaxes))
+      return { shapeId, firstChargeId: ofCharges, firstTaxId: ofTaxes }
+    const about = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id, shapeId }
+    const rows = (ids: Id | readonly Id[] | null, count: number) =>
+      idsOf(ids, count).map((id, line) => ({ ...about, id, line: line + 1 }))
+    loose.charges.push(...rows(ofCharges, counts.charges[shape] as number))
+    loose.taxes.push(...rows(ofTaxes, counts.taxes[shape] as number))
+    return NOT_KEPT
+  })
+  if (loose.charges.length > 0) await insertLooseCharges(tx, loose.charges)
+  if (loose.taxes.length > 0) await insertLooseTaxes(tx, loose.taxes)
+  return kept
+}
+
+const NOT_KEPT: KeptInvoice = { shapeId: null, firstChargeId: null, firstTaxId: null }
+
+const idsOf = (ids: Id | readonly Id[] | null, count: number): readonly Id[] =>
+  typeof ids === 'bigint' ? Array.from({ length: count }, (_, line) => ids + BigInt(line)) : (ids ?? [])
+
+/** Identifiers in rising order, as they were drawn: mostly all in one stretch. */
+class Identifiers {
+  readonly #runs: readonly DrawnRun[]
+  #run = 0
+  #taken = 0
+
+  constructor(runs: readonly DrawnRun[]) {
+    this.#runs = runs
+  }
+
+  /** Takes the next ones: returns the first where they follow each other, all of them where another writer drew one in between, null for none. */
+  take(count: number): Id | Id[] | null {
+    if (count === 0) return null
+    const run = this.#runs[this.#run]
+    if (run && run.count - this.#taken >= count) {
+      const first = run.first + BigInt(this.#taken)
+      this.#taken += count
+      return first
+    }
+    return Array.from({ length: count }, () => this.#next())
+  }
+
+  #next(): Id {
+    while (this.#taken === this.#runs[this.#run]?.count) {
+      this.#run += 1
+      this.#taken = 0
+    }
+    const run = this.#runs[this.#run]
+    assert(run, 'as many identifiers were drawn as are taken')
+    return run.first + BigInt(this.#taken++)
+  }
+}
+
+/** Returns the identifiers of shapes, in their order; those that are not kept yet are. */
+async function keepShapes(tx: Transaction, shapes: readonly NewInvoice[]): Promise<Id[]> {
+  const { sent, places } = sentOf(shapes)
+  const found = new Map<number, Id>()
+  let left = sent
+  // Another worker may keep the same ones: what is not inserted then is found by the second look.
+  for (let looks = 0; looks < 2; looks += 1) {
+    for (const { shape, shapeId } of await listKeptShapes(tx, left)) if (shapeId !== null) found.set(shape, shapeId)
+    left = withoutFound(sent, found)
+    if (left.charges.length === 0) break
+    if (looks === 0) await insertShapes(tx, left)
+  }
+  return places.map((place) => {
+    const id = found.get(place)
+    assert(id, `shape ${place} is kept`)
+    return id
+  })
+}
+
+const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number, Id>): SentShapes => ({
+  charges: charges.filter(({ shape }) => !found.has(shape)),
+  taxes: taxes.filter(({ shape }) => !found.has(shape)),
+})
+
+/** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */
+function sentOf(shapes: readonly NewInvoice[]): { sent: SentShapes; places: number[] } {
+  const placeOf = new Map<string, number>()
+  const charges: SentShapes['charges'][number][] = []
+  const taxes: SentShapes['taxes'][number][] = []
+  const places = shapes.map((invoice) => {
+    const lines = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
+    const rates = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
+    const key = JSON.stringify([lines, rates], (_name, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    )
+    const known = placeOf.get(key)
+    if (known !== undefined) return known
+    const shape = placeOf.size + 1
+    placeOf.set(key, shape)
+    charges.push(...lines.map((row) => ({ ...row, shape })))
+    taxes.push(...rates.map((row) => ({ ...row, shape })))
+    return shape
+  })
+  return { sent: { charges, taxes }, places }
+}
+
+const NOBODYS: InvoiceId = 0n
+
+/** Returns a line without what is its invoice's own. */
+const sharedCharge = (row: Omit<OfShape<ReturnType<typeof chargeRow>>, 'shape'>) => ({
+  ...row,
+  invoiceId: NOBODYS,
+  subscriptionId: null,
+})

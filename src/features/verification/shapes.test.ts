@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
+import { reported, tamperWith } from './tamper.testing.ts'
+
+/** Shapes of invoices, what refers to them, and the identifiers that they give: whatever is changed of them behind the service's back is named. */
+
+const service = await startTestService()
+let client: TestClient
+const { superuser, tampered } = await tamperWith(service, () => client)
+
+beforeAll(async () => {
+  const made = await shop(service)
+  client = made.client
+  await addTax(client, 'VAT', { Perc: 0.15 })
+  for (const customerID of [made.customerID, await addCustomer(client)]) await made.add({ customerID })
+  await client.post('/v1/invoices', { customerID: made.customerID, Charges: [{ UnitCostEx: 20 }, { UnitCostEx: 5 }] })
+  await moveTo(client, '2027-04-02')
+})
+
+/** The newest of the invoices with a shape, and another one. */
+const SHAPED = 'account_id = :account and shape_id is not null'
+const LAST = `invoice_id = (select max(invoice_id) from invoices where ${SHAPED})`
+const SHAPE_OF_LAST = `account_id = :account and shape_id = (select shape_id from invoices where account_id = :account and ${LAST})`
+const OTHER = `(select i.invoice_id from invoices i where i.account_id = :account and i.shape_id is not null order by 1 limit 1)`
+
+test('an account with shapes is clean', async () => {
+  expect(await differencesOf(service, client)).toEqual([])
+  const { rows } = await superuser.query(
+    `select count(*)::int as kept, count(distinct shape_id)::int as shapes from invoices where account_id = ${client.id} and shape_id is not null`,
+  )
+  expect(rows[0].kept).toBeGreaterThan(rows[0].shapes)
+  expect(rows[0].shapes).toBeGreaterThan(1)
+})
+
+describe('a shape', () => {
+  test.each([
+    ['name of a line', 'shape_charges', `name = name || '!'`],
+    ['amount of a line', 'shape_charges', 'net_minor = net_minor + 1'],
+    ['period of a line', 'shape_charges', 'period_until = period_until - 1'],
+    ['bracket of a line', 'shape_charges', `brackets = '{}'`],
+    ['rate of a tax', 'shape_taxes', 'rate = rate + 0.01'],
+    ['share of a tax', 'shape_taxes', `shares = '{1,2}'`],
+    ['reason of a tax', 'shape_taxes', `reason = '{"de":"!"}'`],
+  ])('with another %s does not make its hash', async (_, table, change) => {
+    const found = reported(await tampered(`update ${table} set ${change} where ${SHAPE_OF_LAST}`))
+    expect(found).toContainEqual(
+      expect.stringMatching(/^shapes of invoices: shape #: hash says \w{64}, should say \w{64}, which/),
+    )
+  })
+
+  test('with another hash is named', async () => {
+    const found = reported(await tampered(`update invoice_shapes set hash = sha256('x') where ${SHAPE_OF_LAST}`))
+    expect(found).toEqual([expect.stringMatching(/^shapes of invoices: shape #: hash says/)])
+  })
+
+  test.each([
+    ['charges', '1 and 1', '0 and 0'],
+    ['taxes', '1 and 1', '1 and 0'],
+  ])('without its %s is named, and so are invoices that have it', async (lines, stored, expected) => {
+    const found = reported(await tampered(`delete from shape_${lines} where ${SHAPE_OF_LAST}`))
+    expect(found).toContain(
+      `shapes of invoices: shape #: lines and taxes says ${stored}, should say ${expected}, which are there`,
+    )
+    expect(found).toContainEqual(expect.stringMatching(/^invoices: invoice # of customer #: total says/))
+  })
+
+  test('whose line does not come to its amount is named once, however many invoices have it', async () => {
+    const found = reported(
+      await tampered(
+        `update shape_charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where ${SHAPE_OF_LAST}`,
+      ),
+    )
+    expect(found.filter((one) => one.includes('amount says'))).toHaveLength(1)
+    expect(found.filter((one) => one.includes('total says'))).toHaveLength(2)
+  })
+})
+
+describe('an invoice with a shape', () => {
+  test.each(['max', 'min'])('of another total than its shape is named, the %s of them too', async (which) => {
+    const found = reported(
+      await tampered(
+        `update invoices set total_minor = total_minor + 1 where account_id = :account and invoice_id = (select ${which}(invoice_id) from invoices where ${SHAPED})`,
+      ),
+    )
+    expect(found).toContain('invoices: invoice # of customer #: total says 35.66 USD, should say 35.65 USD')
+  })
+
+  test('that is not there is named', async () => {
+    const found = reported(
+      await tampered(`update invoices set shape_id = 999999 where account_id = :account and ${LAST}`),
+    )
+    expect(found).toContain(
+      'invoices: invoice # of customer #: shape says 999999, should say one that is there, with taxes if it has any',
+    )
+  })
+
+  test('of which no taxes were drawn is named', async () => {
+    const found = reported(
+      await tampered(`update invoices set first_tax_id = null where account_id = :account and ${LAST}`),
+    )
+    expect(found).toContainEqual(expect.stringMatching(/^invoices: invoice # of customer #: shape says/))
+  })
+
+  test.each([
+    [
+      'charge_rows',
+      `(account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor) values (:account, ${OTHER}, 2, 'manual', 1, 1, 100, 100)`,
+    ],
+    [
+      'invoice_tax_rows',
+      `(account_id, invoice_id, name, rate, base_minor, amount_minor) values (:account, ${OTHER}, 'VAT', 0.15, 0, 0)`,
+    ],
+  ])('with %s beside it is named', async (table, row) => {
+    const found = reported(await tampered(`insert into ${table} ${row}`))
+    expect(found).toContain(
+      'invoices: invoice # of customer #: lines says rows of their own beside those of its shape, should say one or the other',
+    )
+  })
+})
+
+describe('identifiers', () => {
+  test.each([
+    ['charge', 'first_charge_id'],
+    ['tax', 'first_tax_id'],
+  ])('of a %s that another invoice has too are named', async (what, column) => {
+    const found = reported(
+      await tampered(
+        `update invoices set ${column} = (select ${column} from invoices where account_id = :account and invoice_id = ${OTHER})
+          where account_id = :account and ${LAST}`,
+      ),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        new RegExp(
+          `^identifiers of lines: invoice #: identifier of its last ${what} says \\d+, should say less than \\d+`,
+        ),
+      ),
+    )
+  })
+
+  test.each([
+    ['charge', 'first_charge_id', 'charge_rows', 'charge_id'],
+    ['tax', 'first_tax_id', 'invoice_tax_rows', 'invoice_tax_id'],
+  ])('of a %s that is a row elsewhere are named', async (what, column, table, id) => {
+    const found = reported(
+      await tampered(
+        `update invoices set ${column} = (select min(${id}) from ${table} where account_id = :account) where account_id = :account and ${LAST}`,
+      ),
+    )
+    expect(found).toContainEqual(expect.stringMatching(new RegExp(`^identifiers of lines: .*last ${what} says`)))
+  })
+})
+
+test('a period that a shape bills twice is named as days that are charged twice', async () => {
+  const found = reported(
+    await tampered(
+      `update invoices set shape_id = (select i.shape_id from invoices i where i.account_id = :account and i.invoice_id = ${OTHER})
+        where account_id = :account and shape_id is not null`,
+    ),
+  )
+  expect(found).toContainEqual(
+    expect.stringMatching(/^days charged twice: subscription # of customer #: days of the package says/),
+  )
+})
+
+test('a billing that does not move the state of a subscription onward is refused by the database', async () => {
+  await expect(
+    superuser.query(`update perennial.subscription_billing set next_from = last_from where account_id = $1`, [
+      client.id,
+    ]),
+  ).rejects.toThrow(/subscription_billing_onward/)
+})
