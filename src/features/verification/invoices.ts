@@ -57,7 +57,7 @@ async function checkPosted(
     if (entries.length < PAGE_SIZE) break
     after = entries.at(-1)!.id
   }
-  return looked + (await checkBatched(tx, since, (id) => !isRead(reading, id, last), report, reading))
+  return looked + (await checkBatched(tx, since, (id) => !isRead(reading, id, last), check, reading))
 }
 
 /** Checks invoices that were posted in batches since an entry, and that are not read anyway. */
@@ -65,7 +65,7 @@ async function checkBatched(
   tx: Transaction,
   since: Id,
   isWanted: (id: InvoiceId) => boolean,
-  report: Report,
+  check: (page: readonly CheckedInvoice[]) => Promise<void>,
   reading: CheckReading,
 ): Promise<number> {
   let after = since - BigInt(BATCH_ENTRIES_MAX)
@@ -74,7 +74,7 @@ async function checkBatched(
     reading.goOn()
     const batches = await listBatches(tx, tx.account, after, BATCHES_AT_ONCE)
     const ids = batches.flatMap(membersOf).flatMap(({ invoiceId }) => (isWanted(invoiceId) ? [invoiceId] : []))
-    if (ids.length > 0) await checkPage(tx, await listInvoicesOf(tx, tx.account, ids), report)
+    if (ids.length > 0) await check(await listInvoicesOf(tx, tx.account, ids))
     looked += ids.length
     if (batches.length < BATCHES_AT_ONCE) return looked
     after = batches.at(-1)!.id
