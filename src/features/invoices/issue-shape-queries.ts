@@ -55,6 +55,22 @@ export function insertShapeCharges(
      order by r.place, s.line`)
 }
 
+/** Writes charges that stand on no invoice: they belong to the subscription alone. */
+export async function insertShapeZeroCharges(
+  tx: Transaction,
+  { subscriptionIds, positions }: StampedInvoices,
+  charges: readonly OfShape<ChargeRow>[],
+): Promise<void> {
+  if (charges.length === 0) return
+  const { names, values, source } = shapeRelation(charges, SHARED_BY_CHARGES)
+  await tx.rows(sql`
+    insert into charges (account_id, subscription_id, ${names})
+    select ${tx.account}, r.subscription, ${values}
+      from unnest(${subscriptionIds}::bigint[], ${positions}::integer[]) with ordinality as r(subscription, shape, place)
+      join ${source} on s.shape = r.shape
+     order by r.place, s.line`)
+}
+
 export function insertShapeTaxes(
   tx: Transaction,
   { ids, positions }: StampedInvoices,

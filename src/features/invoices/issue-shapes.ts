@@ -1,3 +1,4 @@
+import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
@@ -8,12 +9,13 @@ import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { postShapes } from '../ledger/post.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow } from './issue.ts'
+import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow, zeroChargeRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
   insertShapeCharges,
   insertShapeInvoices,
   insertShapeTaxes,
+  insertShapeZeroCharges,
   type StampedInvoices,
 } from './issue-shape-queries.ts'
 
@@ -26,6 +28,8 @@ import {
 export interface InvoiceShape {
   invoice: NewInvoice
   isMailWanted: boolean
+  /** Charges of the same subscription that stand on no invoice, because they are billed at zero. */
+  zeroCharges: readonly PlannedCharge[]
 }
 
 /** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its shape. */
@@ -65,6 +69,13 @@ export async function issueShapes(
     rows,
     shapes.flatMap(({ invoice }, index) =>
       invoice.lines.map((_line, line) => ({ ...chargeRow(invoice, line), shape: index + 1 })),
+    ),
+  )
+  await insertShapeZeroCharges(
+    tx,
+    rows,
+    shapes.flatMap(({ zeroCharges }, index) =>
+      zeroCharges.map((charge) => ({ ...zeroChargeRow(charge, null), shape: index + 1 })),
     ),
   )
   const taxes = shapes.flatMap(({ invoice }, index) =>
