@@ -9,7 +9,15 @@ import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { postShapes } from '../ledger/post.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, chargeRow, type IssueContext, type NewInvoice, keptPlaceOf, taxRow, zeroChargeRow } from './issue.ts'
+import {
+  type AfterIssue,
+  chargeRow,
+  type IssueContext,
+  type NewInvoice,
+  keptPlaceOf,
+  taxRow,
+  zeroChargeRow,
+} from './issue.ts'
 import {
   drawManyInvoiceIds,
   insertShapeCharges,

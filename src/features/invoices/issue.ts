@@ -187,8 +187,7 @@ async function insertLines(
     for (let line = 0; line < invoice.lines.length; line += 1) charges.push(chargeRow(invoice, line))
     for (const tax of invoice.amounts.taxes) taxes.push(taxRow(tax, invoice.id))
   }
-  for (const { subscriptionId, charge } of zeroCharges)
-    charges.push(zeroChargeRow(charge, subscriptionId))
+  for (const { subscriptionId, charge } of zeroCharges) charges.push(zeroChargeRow(charge, subscriptionId))
   if (charges.length > 0) await insertCharges(tx, charges)
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
 }

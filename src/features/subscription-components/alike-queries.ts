@@ -26,7 +26,8 @@ export interface AlikeUsage extends Pick<CycleUsage, 'from' | 'until' | 'nextPar
   invoiced: string | null
 }
 
-const FACTS = namesOf(`"componentId", quantity, anchor, "anchorDay", stretch, "chargesFrom", "leftOutOn", "nextFrom", "lastFrom", versions,
+const FACTS =
+  namesOf(`"componentId", quantity, anchor, "anchorDay", stretch, "chargesFrom", "leftOutOn", "nextFrom", "lastFrom", versions,
   invoiced, owed`)
 
 /** Lists the components of subscriptions by their facts, in the order of the components' identifiers. */

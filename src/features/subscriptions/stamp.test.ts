@@ -263,8 +263,9 @@ async function build(world: World): Promise<Built> {
   const living: Living[] = []
   const shop = { client, components, packages, living }
   const [wish, lasting, stepsOf] = world.crowd
-  const crowd = [lasting.steps, lasting.steps, ...stepsOf].map((steps) => [wish, [{ ...lasting, steps }]] as const)
-  for (const [wish, subscriptions] of [...world.members, ...crowd]) await addMember(shop, world, wish, subscriptions)
+  for (const [one, subscriptions] of world.members) await addMember(shop, world, one, subscriptions)
+  for (const steps of [lasting.steps, lasting.steps, ...stepsOf])
+    await addMember(shop, world, wish, [{ ...lasting, steps }])
   return { client, components, living }
 }
 
@@ -277,8 +278,8 @@ async function ok<R extends { status: number; text: string; body: any }>(reply: 
 async function addMember(
   { client, components, packages, living }: Built & { packages: readonly number[] },
   world: World,
-  wish: World['members'][number][0],
-  subscriptions: readonly World['members'][number][1][number][],
+  wish: World['members'][number][0] | World['crowd'][0],
+  subscriptions: readonly (World['members'][number][1][number] | World['crowd'][1])[],
 ): Promise<void> {
   const { country, exempt, hasCard, hasEmail, unallocated, isSuspended, ...fields } = wish
   const { customerID } = await ok(

@@ -79,8 +79,7 @@ const NO_COMPONENTS: SharedComponents = []
 /** Parts groups by the components of their subscriptions. */
 export async function alikeOf(db: Queryable, account: AccountId, groups: readonly SteadyGroup[]): Promise<Alike[]> {
   const withComponents = groups.filter(({ hasComponents }) => hasComponents).flatMap(idsOf)
-  const componentsOf =
-    withComponents.length === 0 ? new Map() : await listSharedComponents(db, account, withComponents)
+  const componentsOf = withComponents.length === 0 ? new Map() : await listSharedComponents(db, account, withComponents)
   return groups.flatMap((group) => {
     const { dueCount: _, hasComponents: _has, ids: _ids, customerIds: _customers, ...facts } = group
     const parts = new Map<SharedComponents, Member[]>()
