@@ -92,6 +92,7 @@ const SUBSCRIPTIONS = fc.record({
 })
 const LASTING = {
   components: OF_MANY,
+  leadDays: 0,
   offer: 0,
   startsDaysAgo: 31,
   endsAfter: null,
@@ -499,7 +500,8 @@ const property = fc.asyncProperty(WORLDS, async (world) => {
 describe('billing by shapes', () => {
   test('leaves what billing one by one leaves, to the byte, for random subscriptions', async () => {
     await fc.assert(property, { numRuns: Number(process.env['STAMP_RUNS'] ?? 5), endOnFailure: true })
-    for (const [name, count] of Object.entries(counts)) expect(count, name).toBeGreaterThan(name === 'stamped' ? 20 : 0)
+    const few = Object.entries(counts).filter(([name, count]) => count < (name === 'stamped' ? 12 : 1))
+    expect(few, JSON.stringify(counts)).toEqual([])
     expect(taken).toBeGreaterThan(20)
   })
 })
