@@ -2196,7 +2196,7 @@ create table subscription_components (
   next_from date not null,
   last_from date,
   versions json not null,
-  invoiced json default '[]'::json not null,
+  invoiced json default '[]'::json,
   owed json default '[]'::json not null,
   constraint subscription_components_pkey PRIMARY KEY (account_id, subscription_id, component_id),
   constraint subscription_components_component_fkey FOREIGN KEY (account_id, component_id) REFERENCES components(account_id, component_id),

@@ -5,7 +5,7 @@ import { shapeRelation } from '../../platform/database/bulk.ts'
 import type { ArrayParameter } from '../../platform/database/columns.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
-import { INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
+import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
 import type { OfShape } from './kept-line-queries.ts'
 
 /** The writing side of issuing by shapes: what invoices of a shape share travels once, and each takes it by the position of its shape. */
@@ -22,6 +22,8 @@ export interface StampedInvoices extends StampedRecords {
 const { id: _id, customerId: _customer, subscriptionId: _subscription, ...OF_INVOICES } = INVOICE_COLUMNS
 const { gatewayId: _gateway, paymentMethodId: _method, nextTryDate: _next, ...SHARED_BY_INVOICES } = OF_INVOICES
 
+const { invoiceId: _charged, subscriptionId: _billed, ...SHARED_BY_CHARGES } = CHARGE_COLUMNS
+
 /** Draws identifiers ahead, in rising order. */
 export async function drawManyInvoiceIds(tx: Transaction, count: number): Promise<InvoiceId[]> {
   const { ids } = (await firstRow<{ ids: string }>(
@@ -30,6 +32,22 @@ export async function drawManyInvoiceIds(tx: Transaction, count: number): Promis
           from (select nextval('invoices_invoice_id_seq') as id from generate_series(1, ${count})) as drawn`,
   )) as { ids: string }
   return ids.split(',').map(BigInt)
+}
+
+/** Writes charges that stand on no invoice: they belong to the subscription alone. */
+export async function insertShapeZeroCharges(
+  tx: Transaction,
+  { subscriptionIds, positions }: StampedInvoices,
+  charges: readonly OfShape<ChargeRow>[],
+): Promise<void> {
+  if (charges.length === 0) return
+  const { names, values, source } = shapeRelation(charges, SHARED_BY_CHARGES)
+  await tx.rows(sql`
+    insert into charge_rows (account_id, subscription_id, ${names})
+    select ${tx.account}, r.subscription, ${values}
+      from unnest(${subscriptionIds}::bigint[], ${positions}::integer[]) with ordinality as r(subscription, shape, place)
+      join ${source} on s.shape = r.shape
+     order by r.place, s.line`)
 }
 
 /** Writes invoices with consecutive numbers in the order of the records. */

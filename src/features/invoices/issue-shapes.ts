@@ -1,3 +1,4 @@
+import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
@@ -8,8 +9,13 @@ import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, type IssueContext, type NewInvoice, keptPlaceOf } from './issue.ts'
-import { drawManyInvoiceIds, insertShapeInvoices, type StampedInvoices } from './issue-shape-queries.ts'
+import { type AfterIssue, type IssueContext, type NewInvoice, keptPlaceOf, zeroChargeRow } from './issue.ts'
+import {
+  drawManyInvoiceIds,
+  insertShapeInvoices,
+  insertShapeZeroCharges,
+  type StampedInvoices,
+} from './issue-shape-queries.ts'
 import { keepLines } from './kept-lines.ts'
 
 /**
@@ -21,6 +27,8 @@ import { keepLines } from './kept-lines.ts'
 export interface InvoiceShape {
   invoice: NewInvoice
   isMailWanted: boolean
+  /** Charges of the same subscription that stand on no invoice, because they are billed at zero. */
+  zeroCharges: readonly PlannedCharge[]
 }
 
 /** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its shape. */
@@ -62,6 +70,13 @@ export async function issueShapes(
       nextTryDates: dates(own, 'nextTryDate'),
     },
   }
+  await insertShapeZeroCharges(
+    tx,
+    rows,
+    shapes.flatMap(({ zeroCharges }, index) =>
+      zeroCharges.map((charge) => ({ ...zeroChargeRow(charge, null), shape: index + 1 })),
+    ),
+  )
   await recordIssued(tx, context, shaped, rows, own)
   const unapplied = await postShapes(tx, shapes.map(postedOf), { ids, customerIds, shapeOf }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)

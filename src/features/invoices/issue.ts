@@ -187,8 +187,7 @@ async function insertLines(
     for (let line = 0; line < invoice.lines.length; line += 1) charges.push(chargeRow(invoice, line))
     for (const tax of invoice.amounts.taxes) taxes.push(taxRow(tax, invoice.id))
   }
-  for (const { subscriptionId, charge } of zeroCharges)
-    charges.push(plannedRow(charge, null, subscriptionId, 0, charge.netMinor))
+  for (const { subscriptionId, charge } of zeroCharges) charges.push(zeroChargeRow(charge, subscriptionId))
   if (charges.length > 0) await insertCharges(tx, charges)
   if (taxes.length > 0) await insertInvoiceTaxes(tx, taxes)
 }
@@ -305,6 +304,10 @@ const plannedRow = (
   price: decimalText(charge.price),
   brackets: bracketsText(charge.brackets) ?? spreadText(charge.spreadBy),
 })
+
+/** Returns the row of a charge that stands on no invoice. */
+export const zeroChargeRow = (charge: PlannedCharge, subscriptionId: SubscriptionId | null): ChargeRow =>
+  plannedRow(charge, null, subscriptionId, 0, charge.netMinor)
 
 export const taxRow = (tax: LineAmounts['taxes'][number], invoiceId: InvoiceId): TaxRow => ({
   invoiceId,

@@ -132,6 +132,34 @@ export const insertLooseTaxes = (tx: Transaction, rows: readonly LooseLine[]) =>
     select ${tx.account}, r.id, r.invoice, ${columnsOf(KEPT_OF_TAXES, 's.')}
       from ${looseLines(rows)} join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
 
+/** Line or tax that is a row of an invoice from the first, under an identifier that was drawn for it. */
+export interface OwnLine extends Omit<LooseLine, 'shapeId' | 'line'> {
+  /** Its place among those that are sent, counted from 1. */
+  place: number
+}
+
+const ownLines = (rows: readonly OwnLine[]): Fragment => fragment`
+  unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
+    ${positionsColumn(rows.map(({ place }) => place))}::integer[]) as r(id, invoice, subscription, place)`
+
+const { invoiceId: _chargedOwn, subscriptionId: _billedOwn, ...OWN_OF_CHARGES } = CHARGE_COLUMNS
+
+/** Writes lines of invoices as rows; those that many have alike travel once. The place of each of `lines` is its `shape`. */
+export function insertOwnCharges(tx: Transaction, rows: readonly OwnLine[], lines: readonly OfShape<ChargeRow>[]) {
+  const { names, values, source } = shapeRelation(lines, OWN_OF_CHARGES)
+  return tx.rows(sql`
+    insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, ${names})
+    select ${tx.account}, r.id, r.invoice, r.subscription, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`)
+}
+
+/** Writes taxes of invoices as rows likewise. */
+export function insertOwnTaxes(tx: Transaction, rows: readonly OwnLine[], taxes: readonly OfShape<TaxRow>[]) {
+  const { names, values, source } = shapeRelation(taxes, KEPT_OF_TAXES)
+  return tx.rows(sql`
+    insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${names})
+    select ${tx.account}, r.id, r.invoice, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`)
+}
+
 /**
  * Writes lines and taxes of a locked customer's invoices out as rows, without waiting, where they are kept with a shape and charges among them are
  * about to change: under the same identifiers, so that nobody sees a difference. Done once more, it finds nothing.

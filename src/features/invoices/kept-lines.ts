@@ -7,10 +7,13 @@ import {
   drawLineIds,
   insertLooseCharges,
   insertLooseTaxes,
+  insertOwnCharges,
+  insertOwnTaxes,
   insertShapes,
   listKeptShapes,
   type LooseLine,
   type OfShape,
+  type OwnLine,
   type SentShapes,
 } from './kept-line-queries.ts'
 
@@ -39,6 +42,7 @@ interface ToKeep {
 export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptInvoice[]> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes)
+  const own = new OwnLines(shapes)
   const countOf = (list: (shape: NewInvoice) => number) => shapes.map(list)
   const counts = {
     charges: countOf(({ lines }) => lines.length),
@@ -51,19 +55,72 @@ export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptIn
   const kept = shapeOf.map((shape, index): KeptInvoice => {
     const ofCharges = charges.take(counts.charges[shape] as number)
     const ofTaxes = taxes.take(counts.taxes[shape] as number)
-    const shapeId = shapeIds[shape] as Id
+    const shapeId = shapeIds[shape] as Id | null
+    const [charged, taxed] = [counts.charges[shape] as number, counts.taxes[shape] as number]
+    const whose = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id }
+    if (shapeId === null) {
+      own.add(shape, whose, idsOf(ofCharges, charged), idsOf(ofTaxes, taxed))
+      return NOT_KEPT
+    }
     if (!Array.isArray(ofCharges) && !Array.isArray(ofTaxes))
       return { shapeId, firstChargeId: ofCharges, firstTaxId: ofTaxes }
-    const about = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id, shapeId }
+    const about = { ...whose, shapeId }
     const rows = (ids: Id | readonly Id[] | null, count: number) =>
       idsOf(ids, count).map((id, line) => ({ ...about, id, line: line + 1 }))
-    loose.charges.push(...rows(ofCharges, counts.charges[shape] as number))
-    loose.taxes.push(...rows(ofTaxes, counts.taxes[shape] as number))
+    loose.charges.push(...rows(ofCharges, charged))
+    loose.taxes.push(...rows(ofTaxes, taxed))
     return NOT_KEPT
   })
   if (loose.charges.length > 0) await insertLooseCharges(tx, loose.charges)
   if (loose.taxes.length > 0) await insertLooseTaxes(tx, loose.taxes)
+  await own.insert(tx)
   return kept
+}
+
+/** Kinds of lines that are kept with a shape: what is billed of components is looked for by subscription, where rows have an index. */
+const KEPT_KINDS: readonly string[] = ['setup', 'trial', 'package', 'package_extension']
+
+const isKept = ({ lines }: NewInvoice): boolean => lines.every((line) => 'kind' in line && KEPT_KINDS.includes(line.kind))
+
+/** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
+class OwnLines {
+  readonly #shapes: readonly NewInvoice[]
+  readonly #charges: OwnLine[] = []
+  readonly #taxes: OwnLine[] = []
+  readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
+  /** Where the lines and taxes of a shape begin among those that are sent, counted from 0. */
+  readonly #begin = new Map<number, { charges: number; taxes: number }>()
+
+  constructor(shapes: readonly NewInvoice[]) {
+    this.#shapes = shapes
+  }
+
+  /** Adds an invoice of a shape under the identifiers of its lines and taxes. */
+  add(
+    shape: number,
+    whose: { invoiceId: InvoiceId; subscriptionId: Id },
+    chargeIds: readonly Id[],
+    taxIds: readonly Id[],
+  ): void {
+    const begin = this.#begin.get(shape) ?? this.#send(shape)
+    this.#charges.push(...chargeIds.map((id, line) => ({ ...whose, id, place: begin.charges + line + 1 })))
+    this.#taxes.push(...taxIds.map((id, line) => ({ ...whose, id, place: begin.taxes + line + 1 })))
+  }
+
+  #send(shape: number): { charges: number; taxes: number } {
+    const invoice = this.#shapes[shape] as NewInvoice
+    const { charges, taxes } = this.#sent
+    const begin = { charges: charges.length, taxes: taxes.length }
+    for (const line of invoice.lines.keys()) charges.push({ ...chargeRow(invoice, line), shape: charges.length + 1 })
+    for (const tax of invoice.amounts.taxes) taxes.push({ ...taxRow(tax, NOBODYS), shape: taxes.length + 1 })
+    this.#begin.set(shape, begin)
+    return begin
+  }
+
+  async insert(tx: Transaction): Promise<void> {
+    if (this.#charges.length > 0) await insertOwnCharges(tx, this.#charges, this.#sent.charges)
+    if (this.#taxes.length > 0) await insertOwnTaxes(tx, this.#taxes, this.#sent.taxes)
+  }
 }
 
 const NOT_KEPT: KeptInvoice = { shapeId: null, firstChargeId: null, firstTaxId: null }
@@ -104,8 +161,15 @@ class Identifiers {
   }
 }
 
-/** Returns the identifiers of shapes, in their order; those that are not kept yet are. */
-async function keepShapes(tx: Transaction, shapes: readonly NewInvoice[]): Promise<Id[]> {
+/** Returns the identifiers of shapes, in their order, null of those that are not to be kept; those that are not kept yet are. */
+async function keepShapes(tx: Transaction, all: readonly NewInvoice[]): Promise<(Id | null)[]> {
+  const shapes = all.filter(isKept)
+  const ids = shapes.length === 0 ? [] : await keepSome(tx, shapes)
+  let place = 0
+  return all.map((shape) => (isKept(shape) ? (ids[place++] as Id) : null))
+}
+
+async function keepSome(tx: Transaction, shapes: readonly NewInvoice[]): Promise<Id[]> {
   const { sent, places } = sentOf(shapes)
   const found = new Map<number, Id>()
   let left = sent

@@ -1,7 +1,7 @@
 import type { ComponentState, CycleUsage, InvoicedCycle, OwedRise } from '../../engine/subscription/components.ts'
 import type { Scheme } from '../../engine/subscription/pricing.ts'
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
-import { type Decimal, decimal, decimalText } from '../../kernel/decimal.ts'
+import { type Decimal, decimal, decimalText, equals } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -36,17 +36,13 @@ interface VersionJson {
   list: BracketJson[]
 }
 
-interface ComponentRow {
-  subscriptionId: SubscriptionId
+/** The facts of a component that planning reads, as rows keep them; its usage stands elsewhere. They do not name the subscription. */
+export interface ComponentFacts {
   componentId: ComponentId
   name: string
   type: ComponentState['type']
   term: number
   termType: TermType
-  memo: string | null
-  isSetUnits: boolean
-  versionId: ComponentVersionId
-  versionNo: number
   quantity: Decimal
   anchor: IsoDate
   anchorDay: number
@@ -57,8 +53,17 @@ interface ComponentRow {
   lastFrom: IsoDate | null
   /** JSON texts: many subscriptions share them, so each is read once. */
   versions: string
-  invoiced: string
+  /** Null: what follows from the other facts. */
+  invoiced: string | null
   owed: string
+}
+
+interface ComponentRow extends ComponentFacts {
+  subscriptionId: SubscriptionId
+  memo: string | null
+  isSetUnits: boolean
+  versionId: ComponentVersionId
+  versionNo: number
 }
 
 /** Lists the components of subscriptions by subscription, in the order of their identifiers. */
@@ -82,7 +87,7 @@ export async function listStoredComponents(
      order by s.subscription_id, s.component_id`)
   // Asked for at once, metered or not: what is not has none, and nobody waits twice.
   const [rows, usage] = await Promise.all([reading, listOpenUsage(db, account, ids)])
-  const read = { versions: readOnce(readVersions), invoiced: readOnce(readInvoiced), owed: readOnce(readOwed) }
+  const read = stateReader()
   const usageOf = new Map<string, CycleUsage[]>()
   for (const { subscriptionId, componentId, ...cycle } of usage) {
     const key = `${subscriptionId}/${componentId}`
@@ -91,7 +96,9 @@ export async function listStoredComponents(
     else usageOf.set(key, [cycle])
   }
   for (const row of rows) {
-    const stored = storedOf(row, usageOf.get(`${row.subscriptionId}/${row.componentId}`) ?? [], read)
+    const { subscriptionId, memo, isSetUnits, versionId, versionNo } = row
+    const state = read(row, usageOf.get(`${subscriptionId}/${row.componentId}`) ?? [])
+    const stored = { subscriptionId, memo, isSetUnits, versionId, versionNo, state }
     const known = found.get(row.subscriptionId)
     if (known) known.push(stored)
     else found.set(row.subscriptionId, [stored])
@@ -127,35 +134,26 @@ const readOwed = (text: string): OwedRise[] =>
     before: decimal(rise.before),
   }))
 
-interface ShapeReader {
-  versions: (text: string) => ComponentState['versions']
-  invoiced: (text: string) => InvoicedCycle[]
-  owed: (text: string) => OwedRise[]
-}
-
-const storedOf = (row: ComponentRow, usage: CycleUsage[], read: ShapeReader): StoredComponent => ({
-  subscriptionId: row.subscriptionId,
-  memo: row.memo,
-  isSetUnits: row.isSetUnits,
-  versionId: row.versionId,
-  versionNo: row.versionNo,
-  state: {
-    componentId: row.componentId,
-    name: row.name,
-    type: row.type,
-    versions: read.versions(row.versions),
-    cycle: { anchor: row.anchor, dayOfMonth: row.anchorDay, term: row.term, termType: row.termType },
-    stretch: row.stretch,
-    quantity: row.quantity,
-    chargesFrom: row.chargesFrom,
-    leftOutOn: row.leftOutOn,
-    nextFrom: row.nextFrom,
-    lastFrom: row.lastFrom,
-    invoiced: read.invoiced(row.invoiced),
-    owed: read.owed(row.owed),
+/** Returns a reader of components, which reads each text once. */
+export function stateReader(): (facts: ComponentFacts, usage: readonly CycleUsage[]) => ComponentState {
+  const read = { versions: readOnce(readVersions), invoiced: readOnce(readInvoiced), owed: readOnce(readOwed) }
+  return (facts, usage) => ({
+    componentId: facts.componentId,
+    name: facts.name,
+    type: facts.type,
+    versions: read.versions(facts.versions),
+    cycle: { anchor: facts.anchor, dayOfMonth: facts.anchorDay, term: facts.term, termType: facts.termType },
+    stretch: facts.stretch,
+    quantity: facts.quantity,
+    chargesFrom: facts.chargesFrom,
+    leftOutOn: facts.leftOutOn,
+    nextFrom: facts.nextFrom,
+    lastFrom: facts.lastFrom,
+    invoiced: facts.invoiced === null ? plainlyInvoiced(facts) : read.invoiced(facts.invoiced),
+    owed: read.owed(facts.owed),
     usage,
-  },
-})
+  })
+}
 
 const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, today: IsoDate) => {
   const newest = c.versions.at(-1)!
@@ -185,15 +183,37 @@ const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, t
             list: version.list.map(bracketToJson),
           })),
         ),
-    invoiced: invoicedText(c.invoiced),
+    invoiced: invoicedText(c),
     owed: owedText(c.owed),
   }
 }
 
-const invoicedText = (cycles: readonly InvoicedCycle[]): string =>
-  cycles.length === 0
-    ? '[]'
-    : JSON.stringify(cycles.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })))
+/** Returns what is invoiced of a component of which nothing special happened in its cycle: that cycle, with the number set; nothing where it is metered. */
+function plainlyInvoiced({
+  type,
+  nextFrom,
+  lastFrom,
+  quantity,
+}: Pick<ComponentState, 'type' | 'nextFrom' | 'lastFrom' | 'quantity'>): InvoicedCycle[] {
+  if (type === 'metered' || lastFrom === null) return []
+  return [{ from: lastFrom, wholeFrom: lastFrom, wholeUntil: nextFrom, highest: quantity, nextPart: 1 }]
+}
+
+/** Returns the JSON text of what is invoiced of a component; null where it follows from the other facts of its row. */
+function invoicedText(component: ComponentState): string | null {
+  const { invoiced } = component
+  const plain = plainlyInvoiced(component)
+  const isPlain = invoiced.length === plain.length && invoiced.every((cycle, at) => isSameCycle(cycle, plain[at]!))
+  if (isPlain) return null
+  return JSON.stringify(invoiced.map((cycle): InvoicedJson => ({ ...cycle, highest: decimalText(cycle.highest) })))
+}
+
+const isSameCycle = (a: InvoicedCycle, b: InvoicedCycle): boolean =>
+  a.from === b.from &&
+  a.wholeFrom === b.wholeFrom &&
+  a.wholeUntil === b.wholeUntil &&
+  a.nextPart === b.nextPart &&
+  equals(a.highest, b.highest)
 
 const owedText = (rises: readonly OwedRise[]): string =>
   rises.length === 0
@@ -206,26 +226,16 @@ const owedText = (rises: readonly OwedRise[]): string =>
         })),
       )
 
-/** Returns the columns of components that billing writes. Neighbours mostly stand at the same: their texts are made once. */
-export function movesOf(changes: readonly ComponentChange[]): ComponentMove[] {
-  const known = new Map<string, string>()
-  const textOf = (cycles: readonly InvoicedCycle[]): string => {
-    if (cycles.length !== 1) return invoicedText(cycles)
-    const { from, wholeFrom, wholeUntil, highest, nextPart } = cycles[0] as InvoicedCycle
-    const key = `${from}${wholeFrom}${wholeUntil}${highest.coefficient}/${highest.scale}/${nextPart}`
-    let text = known.get(key)
-    if (text === undefined) known.set(key, (text = invoicedText(cycles)))
-    return text
-  }
-  return changes.map(({ subscriptionId, state: { componentId, nextFrom, lastFrom, invoiced, owed } }) => ({
+/** Returns the columns of components that billing writes. */
+export const movesOf = (changes: readonly ComponentChange[]): ComponentMove[] =>
+  changes.map(({ subscriptionId, state }) => ({
     subscriptionId,
-    componentId,
-    nextFrom,
-    lastFrom,
-    invoiced: textOf(invoiced),
-    owed: owedText(owed),
+    componentId: state.componentId,
+    nextFrom: state.nextFrom,
+    lastFrom: state.lastFrom,
+    invoiced: invoicedText(state),
+    owed: owedText(state.owed),
   }))
-}
 
 export interface ComponentChange {
   subscriptionId: SubscriptionId
@@ -284,8 +294,8 @@ export interface ComponentMove {
   componentId: ComponentId
   nextFrom: IsoDate
   lastFrom: IsoDate | null
-  /** JSON texts. */
-  invoiced: string
+  /** JSON texts; null where what is invoiced follows from the rest. */
+  invoiced: string | null
   owed: string
 }
 

@@ -3,8 +3,9 @@ import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { moveClock } from '../billing-run/clock.ts'
-import { invoicesOf, shop } from '../../../test/support/shop.ts'
-import { addComponent, TIERS } from './components.testing.ts'
+import { invoicesOf, moveTo, shop } from '../../../test/support/shop.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { addComponent, modify, TIERS } from './components.testing.ts'
 
 const service = await startTestService()
 
@@ -53,4 +54,31 @@ test('the run says as many statements for thirty subscriptions with components a
   expect([few.invoices, many.invoices]).toEqual([6, 60])
   expect(few.said).toBeGreaterThan(10)
   expect(many.said).toBe(few.said)
+})
+
+test('a run that moves a component writes no document; what its days and number do not say is one', async () => {
+  const { client, add } = await shop(service, { price: 31 })
+  const { componentID } = await addComponent(client)
+  const { subscriptionID } = (await add({ componentUsage: [{ componentID, NumUnits: 3 }] })).body
+  const stored = () =>
+    service.db.transaction(client.id, (tx) =>
+      tx.rows<{ invoiced: string | null; nextFrom: string }>(sql`
+        select invoiced::text as "invoiced", next_from as "nextFrom" from subscription_components where account_id = ${client.id}`),
+    )
+  const steps: unknown[] = []
+  for (const day of ['2027-02-01', '2027-03-01']) {
+    await moveTo(client, day)
+    steps.push(...(await stored()))
+  }
+  await modify(client, subscriptionID, [{ componentID, NumUnits: 2 }])
+  const risen = '[{"from":"2027-03-01","wholeFrom":"2027-03-01","wholeUntil":"2027-04-01","highest":"3","nextPart":1}]'
+  steps.push(...(await stored()))
+  await moveTo(client, '2027-04-01')
+  steps.push(...(await stored()))
+  expect(steps).toEqual([
+    { invoiced: null, nextFrom: '2027-03-01' },
+    { invoiced: null, nextFrom: '2027-04-01' },
+    { invoiced: risen, nextFrom: '2027-04-01' },
+    { invoiced: null, nextFrom: '2027-05-01' },
+  ])
 })

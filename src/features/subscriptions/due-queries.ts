@@ -51,10 +51,11 @@ export async function listDueSubscriptions(
   return withPackages(tx, account, found)
 }
 
-/** Subscriptions that are alike but for who they are: their facts, and of each its identifier and its customer's. */
-export interface SteadyGroup extends SteadyFacts {
+/** Subscriptions that are alike but for who they are and what components they have. */
+export interface SteadyGroup extends Omit<SteadyFacts, 'components'> {
   /** Number of all that are due, steady or not. */
   dueCount: number
+  hasComponents: boolean
   /** Lists of numbers with commas between them, in the same order. */
   ids: string
   customerIds: string
@@ -62,15 +63,15 @@ export interface SteadyGroup extends SteadyFacts {
 
 /** The facts by which subscriptions are grouped, as they are named below. */
 const STEADY_NAMES = namesOf(
-  `"packageId", "packageVersionId", "packageRateTermId", currency, stretch, anchor, "anchorDay", term, "termType", "isProRata", "leadDays",
-   "nextFrom", "lastFrom", "dueOn", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
+  `"packageId", "packageVersionId", "packageRateTermId", currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata",
+   "leadDays", "hasComponents", "nextFrom", "lastFrom", "dueOn", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
    "isWaiveTaxes", "taxCategory", "taxReason", "isCompany", "paymentMethod", "paymentTermDays", locale, "isMailWanted"`,
 )
 
 /**
  * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike. Steady are those past their first
- * period, of which nothing is pending, ending or failing, without components and without a gateway or method of their own, whose customers have
- * no other subscription due on the day.
+ * period, of which nothing is pending, ending or failing, without a gateway or method of their own, whose customers have no other subscription
+ * due on the day.
  */
 export async function listSteady(
   tx: Queryable,
@@ -82,14 +83,14 @@ export async function listSteady(
   const rows = await tx.rows<Omit<SteadyGroup, keyof OfPackage>>(sql`
     with due as materialized (
       select b.subscription_id, b.customer_id, s.package_id as "packageId", s.package_version_id as "packageVersionId", s.package_rate_term_id as "packageRateTermId",
-             s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", s.term, s.term_type as "termType", s.is_pro_rata as "isProRata",
+             s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
+             s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
              s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", b.due_on as "dueOn", s.po_number as "poNumber",
              s.collection_method as "collectionMethod", c.version as "customerVersion", c.country_id as "countryId",
              c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes",
              c.tax_category as "taxCategory", c.tax_reason as "taxReason", c.is_company as "isCompany", c.payment_method as "paymentMethod",
              c.payment_term_days as "paymentTermDays", c.locale, c.auto_send_invoice and c.email is not null as "isMailWanted",
-             s.gateway_id is null and s.payment_method_id is null and s.components_revision = 0 and s.pending_kind is null
-               and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
+             s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
                and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date) as is_steady
         from subscription_billing b
         join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id

@@ -1,16 +1,19 @@
 import { assert } from '../../kernel/assert.ts'
-import type { CustomerId, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import { positionsColumn } from '../../platform/database/columns.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { fillTextsOf, type IssueContext } from '../invoices/issue.ts'
 import { type InvoiceShape, issueShapes } from '../invoices/issue-shapes.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
+import { listSharedComponents, type SharedComponents } from '../subscription-components/alike.ts'
+import type { ComponentsChange } from '../subscription-components/write.ts'
 import { type BillingPlan, planContext } from './bill.ts'
 import { listSteady, type SteadyGroup } from './due-queries.ts'
 import { updateStatesOfShapes } from './state-queries.ts'
-import { planSteady } from './steady.ts'
+import { planSteady, type SteadyFacts } from './steady.ts'
+import { writeComponentsOf } from './written-components.ts'
 
 /** Billing steady subscriptions by their shapes: each combination of facts is planned once, and its plan is written for all who share it. */
 
@@ -37,13 +40,14 @@ export async function billSteady(
   const found: Found[] = []
   const plans = await planContext(tx, context)
   const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
-  for (const group of groups) {
-    const plan = planSteady(group, plans, due.day)
+  for (const { facts, members } of await alikeOf(tx, tx.account, groups)) {
+    const plan = planSteady(facts, plans, due.day)
     const [invoice] = plan?.invoices ?? []
     if (!plan || !invoice) continue
-    if (settings) fillTextsOf(invoice, settings, group.locale)
-    addMembers(found, group, shapes.length)
-    shapes.push({ plan, issued: { invoice, isMailWanted: group.isMailWanted } })
+    if (settings) fillTextsOf(invoice, settings, facts.locale)
+    for (const member of members) found.push({ ...member, shape: shapes.length })
+    const zeroCharges = plan.zeroCharges.map(({ charge }) => charge)
+    shapes.push({ plan, issued: { invoice, isMailWanted: facts.isMailWanted, zeroCharges } })
   }
   if (found.length === 0) return NOTHING_STEADY
   // Each customer has one.
@@ -53,23 +57,45 @@ export async function billSteady(
   return { plans: found.map(({ shape }) => (shapes[shape] as Shape).plan), isAll }
 }
 
-/** A subscription that is billed by a shape. */
-interface Found {
+interface Member {
   id: SubscriptionId
   customerId: CustomerId
+}
+
+/** A subscription that is billed by a shape. */
+interface Found extends Member {
   /** Place of the shape, counted from 0. */
   shape: number
 }
 
-function addMembers(found: Found[], group: SteadyGroup, shape: number): void {
-  const [ids, customerIds] = [group.ids.split(','), group.customerIds.split(',')]
-  for (let index = 0; index < ids.length; index += 1)
-    found.push({
-      id: BigInt(ids[index] as string),
-      customerId: BigInt(customerIds[index] as string),
-      shape,
-    })
+/** Subscriptions that are alike but for who they are. */
+interface Alike {
+  facts: SteadyFacts
+  members: Member[]
 }
+
+const NO_COMPONENTS: SharedComponents = []
+
+/** Parts groups by the components of their subscriptions. */
+export async function alikeOf(db: Queryable, account: AccountId, groups: readonly SteadyGroup[]): Promise<Alike[]> {
+  const withComponents = groups.filter(({ hasComponents }) => hasComponents).flatMap(idsOf)
+  const componentsOf = withComponents.length === 0 ? new Map() : await listSharedComponents(db, account, withComponents)
+  return groups.flatMap((group) => {
+    const { dueCount: _, hasComponents: _has, ids: _ids, customerIds: _customers, ...facts } = group
+    const parts = new Map<SharedComponents, Member[]>()
+    const [ids, customerIds] = [idsOf(group), group.customerIds.split(',')]
+    for (const [place, id] of ids.entries()) {
+      const components = componentsOf.get(id) ?? NO_COMPONENTS
+      const member = { id, customerId: BigInt(customerIds[place] as string) }
+      const part = parts.get(components)
+      if (part) part.push(member)
+      else parts.set(components, [member])
+    }
+    return [...parts].map(([components, members]) => ({ facts: { ...facts, components }, members }))
+  })
+}
+
+const idsOf = ({ ids }: SteadyGroup): SubscriptionId[] => ids.split(',').map(BigInt)
 
 async function write(
   tx: Transaction,
@@ -81,6 +107,7 @@ async function write(
   const states = shapes.map(({ plan }) => plan.state)
   const moved = await updateStatesOfShapes(tx, tx.account, { rows: found, positions }, states)
   assert(moved === found.length, 'subscriptions of locked customers are as they were read')
+  await writeComponentsOf(tx, changesOf(shapes, found), context.moment.today)
   const shaped = {
     shapes: shapes.map(({ issued }) => issued),
     customerIds: found.map(({ customerId }) => customerId),
@@ -89,3 +116,10 @@ async function write(
   }
   await issueShapes(tx, context, shaped, AFTER_ISSUE)
 }
+
+/** Returns the components of each subscription that has any, before and after. */
+const changesOf = (shapes: readonly Shape[], found: readonly Found[]): ComponentsChange[] =>
+  found.flatMap(({ id, shape }) => {
+    const { components } = (shapes[shape] as Shape).plan
+    return components ? [{ ...components, subscriptionId: id }] : []
+  })

@@ -1,5 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
+import { isLate } from '../../engine/subscription/components.ts'
 import type { CustomerId, SubscriptionId } from '../../kernel/ids.ts'
+import type { SharedComponents } from '../subscription-components/alike.ts'
 import { type BillingPlan, type PlanContext, planSubscription } from './bill.ts'
 import type { BillableSubscription } from './queries.ts'
 
@@ -8,7 +10,7 @@ import type { BillableSubscription } from './queries.ts'
  * shares with thousands, so a run plans each combination of these facts once.
  */
 
-/** Facts that all steady subscriptions have in common, beside having a period behind them. */
+/** Facts that all steady subscriptions have in common, beside having a period behind them; whether components are to be read is settled by then. */
 const STEADY = {
   trialEndDate: null,
   syncDate: null,
@@ -29,9 +31,10 @@ const STEADY = {
 /** The facts from which what a steady subscription is billed follows. They name neither it nor its customer, so a plan cannot depend on who they are. */
 export interface SteadyFacts extends Omit<
   BillableSubscription,
-  'id' | 'customerId' | 'startDate' | 'componentAnchor' | 'lastFrom' | keyof typeof STEADY
+  'id' | 'customerId' | 'startDate' | 'lastFrom' | keyof typeof STEADY
 > {
   lastFrom: IsoDate
+  components: SharedComponents
   locale: string | null
   /** The customer gets invoices by mail and can be reached. */
   isMailWanted: boolean
@@ -42,13 +45,14 @@ const NOBODY: { id: SubscriptionId; customerId: CustomerId } = { id: 0n, custome
 
 /**
  * Plans what subscriptions with these facts are billed on a day: one invoice of an amount over 0. Returns undefined where it is anything else, or where
- * it cannot be planned, which is then found for each of them alone.
+ * it cannot be planned, which is then found for each of them alone. Late usage is that, since it depends on what its invoices stand at.
  */
 export function planSteady(facts: SteadyFacts, context: PlanContext, day: IsoDate): BillingPlan | undefined {
-  const { locale: _, isMailWanted: _wanted, ...shared } = facts
-  const s = { ...shared, ...STEADY, ...NOBODY, startDate: facts.lastFrom, componentAnchor: facts.anchor }
-  const plan = planned(s, context, day)
-  const isPlain = plan?.ended === null && plan.invoices.length === 1 && plan.zeroCharges.length === 0
+  const { locale: _, isMailWanted: _wanted, components, ...shared } = facts
+  if (components.some(({ usage }) => usage.some(isLate))) return undefined
+  const s = { ...shared, ...STEADY, ...NOBODY, startDate: facts.lastFrom }
+  const plan = planned(s, { ...context, components: new Map([[s.id, components]]) }, day)
+  const isPlain = plan?.ended === null && plan.invoices.length === 1 && (plan.credits ?? []).length === 0
   return isPlain && plan.invoices.every(({ totalMinor }) => totalMinor > 0n) ? plan : undefined
 }
 
