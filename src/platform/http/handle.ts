@@ -36,6 +36,7 @@ import type {
 } from './operation.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
+import { NotPlain } from './plain-body.ts'
 import { preferencesOf } from './prefer.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { refuseMissedPreviews } from './missed-previews.ts'
@@ -120,13 +121,15 @@ async function answerOf(
 
 function sentBody(
   { bodies }: HttpDeps,
-  { rawBody }: Operation,
+  operation: Operation,
   { id }: Caller['account'],
   bytes: Buffer | undefined,
+  mayBePlain = true,
 ): SentBody | Promise<SentBody> {
   if (bytes === undefined || bytes.length === 0) return { empty: true }
-  if (rawBody) return { bytes }
-  return bytes.length > LARGE_BYTES ? bodies.read(id, bytes) : readSentBody(bytes)
+  if (operation.rawBody) return { bytes }
+  const plainWay = operation.kind === 'write' && mayBePlain ? operation.plainWay : undefined
+  return bytes.length > LARGE_BYTES ? bodies.read(id, bytes, plainWay) : readSentBody(bytes, plainWay)
 }
 
 async function handleRead(
@@ -284,10 +287,33 @@ async function handleWrite(
       statementMs: WRITE_STATEMENT_MS,
       isShared: true,
     })
-    .catch((thrown: unknown) => {
+    .catch(async (thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
+      if (thrown instanceof NotPlain && 'plain' in sent.body) {
+        const body = await sentBody(deps, operation, caller.account, sent.body.unread, false)
+        return handleWrite(deps, operation, caller, { ...sent, body })
+      }
       throw namedAsSent(thrown, sent)
     })
+}
+
+/** Does a write of a plain body. Whatever is refused, the way of all requests explains. */
+async function runPlain(
+  deps: HttpDeps,
+  { plainWay }: WriteOperation<any, any, any, any, any>,
+  caller: Caller,
+  sent: Sent & { body: { plain: unknown } },
+  tx: Transaction,
+): Promise<Answer> {
+  const context = await deps.freshContext(tx, caller)
+  const problems = new Problems()
+  gatherInput(sent, context, problems)
+  if (!plainWay || problems.found.length > 0) throw new NotPlain()
+  try {
+    return await plainWay.write(tx, context, sent.body.plain)
+  } catch (thrown) {
+    throw thrown instanceof Fault ? new NotPlain() : thrown
+  }
 }
 
 /** Runs the slow part of a write before its transaction. What is wrong with the input is left for the transaction to find, in its order. */
@@ -339,6 +365,7 @@ async function handleLong(
 
 function bodyIdentity(body: SentBody): string {
   if ('json' in body) return canonicalJson(body.json)
+  if ('plain' in body) return body.plain.identity()
   if ('bytes' in body) return body.bytes.toString('base64')
   return 'problem' in body ? body.problem : ''
 }
@@ -374,6 +401,8 @@ async function runWrite(
   sent: Sent & { prepared: unknown },
   tx: Transaction,
 ): Promise<Answer> {
+  const { body } = sent
+  if ('plain' in body) return runPlain(deps, operation, caller, { ...sent, body }, tx)
   const { context, input, record, found } = await checked(deps, operation, caller, sent, tx)
   const answer = await operation.write(tx, context, input, record, found, sent.prepared)
   const { representation } = operation
@@ -428,7 +457,7 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     ? { ...reading, isStrict: true, nameOf: 'parameter' }
     : reading
   const query = declared.read(queryAsJson(sent.query, declared, problems), '', asking)
-  const body = sent.operation.body ? readBody(sent, reading) : undefined
+  const body = sent.operation.body && !('plain' in sent.body) ? readBody(sent, reading) : undefined
   if (sent.operation.preview && !reading.isStrict)
     refuseMissedPreviews(sent.query, 'json' in sent.body ? sent.body.json : undefined, problems)
   const { cardNumberAt } = sent.operation
