@@ -5,7 +5,16 @@ import { countOf, oneRow, type Queryable, type Transaction } from '../../platfor
 import { bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
 import { insertEventsFrom, type NewEvent } from '../events/queries.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
-import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  arrayLiteral,
+  column,
+  fragment,
+  type Fragment,
+  listed,
+  namesOf,
+  NOTHING,
+  sql,
+} from '../../platform/database/sql.ts'
 
 /** Reports of usage as they came. */
 
@@ -87,13 +96,17 @@ export interface UsageColumns {
   memos?: readonly (string | null)[]
 }
 
-/** Forms of the texts that an event consists of, as `format` of PostgreSQL takes them. */
+/** The texts of an event between the values that the database puts in: a text before each of them, and one behind the last. */
 export interface UsageTexts {
   /** Of one report: its identifier, component, units, day, key, and memo as JSON. */
-  report: string
+  report: readonly string[]
   /** Of the record: the subscription, and its reports. */
-  record: string
+  record: readonly string[]
 }
+
+/** Puts values between texts. */
+const woven = (texts: readonly string[], names: readonly string[]): Fragment =>
+  fragment`concat(${listed(texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`)))})`
 
 /** The index that finds keys by their hash. */
 export const KEY_HASH = 'usage_entries_hash'
@@ -124,11 +137,11 @@ export const insertUsageInGroups = (
       returning usage_id, subscription_id, component_id, units, usage_date, usage_key, memo),
     recorded as (
       select subscription_id, min(usage_id) as first_id,
-             string_agg(format(${texts.report}, usage_id, component_id, units, usage_date, usage_key, coalesce('"' || memo || '"', 'null')), ','
+             string_agg(${woven(texts.report, ['usage_id', 'component_id', 'units', 'usage_date', 'usage_key', `coalesce('"' || memo || '"', 'null')`])}, ','
                order by usage_id) as reports
         from added group by subscription_id)`,
     rows: fragment`
-      select s.subscription_id as record_id, s.customer_id, format(${texts.record}, w.subscription_id, w.reports)::jsonb as record
+      select s.subscription_id as record_id, s.customer_id, ${woven(texts.record, ['w.subscription_id', 'w.reports'])}::jsonb as record
         from recorded w join subscriptions s on s.account_id = ${tx.account} and s.subscription_id = w.subscription_id
        order by w.first_id`,
   })

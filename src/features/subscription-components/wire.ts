@@ -203,12 +203,14 @@ export const USAGE_TEXTS: UsageTexts = (() => {
   const [head = '', tail = ''] = record([]).split('[]')
   const written = record([reportToWire(report)])
   const values = [A_REPORT, A_COMPONENT, A_NUMBER, A_DAY, A_KEY, `"${A_MEMO}"`]
+  const between = (text: string, [value, ...others]: readonly unknown[]): string[] => {
+    if (value === undefined) return [text]
+    const at = text.indexOf(String(value))
+    return [text.slice(0, at), ...between(text.slice(at + String(value).length), others)]
+  }
   return {
-    report: values.reduce<string>(
-      (text, value, index) => text.replace(String(value), `%${index + 1}$s`),
-      written.slice(head.length + 1, -tail.length - 1),
-    ),
-    record: `${head}[%2$s]${tail}`.replace(String(A_SUBSCRIPTION), '%1$s'),
+    report: between(written.slice(head.length + 1, -tail.length - 1), values),
+    record: [...between(`${head}[`, [A_SUBSCRIPTION]), `]${tail}`],
   }
 })()
 

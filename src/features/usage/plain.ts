@@ -5,7 +5,12 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { NotPlain } from '../../platform/http/plain-body.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
 import { upsertUsageCycles } from '../subscription-components/cycle-queries.ts'
-import { insertUsageInGroups, KEY_HASH, listKnownKeys, type UsageGroup } from '../subscription-components/usage-queries.ts'
+import {
+  insertUsageInGroups,
+  KEY_HASH,
+  listKnownKeys,
+  type UsageGroup,
+} from '../subscription-components/usage-queries.ts'
 import { USAGE_TEXTS } from '../subscription-components/wire.ts'
 import { findUsage, recordBulk } from './actions.ts'
 import type { PlainGroup, PlainUsage } from './plain-wire.ts'
