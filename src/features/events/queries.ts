@@ -189,7 +189,7 @@ const withDeliveries = (tx: Transaction, events: Fragment) => sql`
 export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
   tx.rows(withDeliveries(tx, insertion(tx, events)))
 
-/** What events are written from: parts of a statement that come first, and rows with `record_id`, `customer_id` and `record`, in order. */
+/** Source of events: parts of a statement that come first, and rows with `record_id`, `customer_id` and `record`, in order. */
 interface EventSource {
   with: Fragment
   rows: Fragment

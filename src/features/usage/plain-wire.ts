@@ -97,7 +97,7 @@ const textUnder = (name: string, text: string | null | undefined): string =>
 /** Fifteen digits and a point. */
 const NUMBER_LENGTH_MAX = 16
 
-/** Returns digits without zeros at the end that say nothing, as `decimalText` writes them. */
+/** Returns digits without needless zeros at the end, as `decimalText` writes them. */
 const digitsOf = (units: string): string =>
   units.includes('.') && units.endsWith('0') ? units.replace(/\.?0+$/, '') : units
 
@@ -150,7 +150,7 @@ interface EntryForm {
   end: number
 }
 
-/** One for each order of names that came: there are less than a thousand. */
+/** Forms by the order of names: there are less than a thousand. */
 const forms = new Map<string, EntryForm>()
 
 /** Returns the form of the entry that stands there; undefined where its names are not all known and each once. */

@@ -8,12 +8,12 @@ import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import type { Snapshot } from '../database/reads.ts'
 import { settleUpdates } from '../database/updates.ts'
-import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
+import { isJsonObject, type Json } from '../wire/json.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
-import { LARGE_BYTES } from './body-bounds.ts'
 import type { HttpDeps } from './deps.ts'
+import { tooManyReads } from './errors.ts'
 import { checkIfMatch } from './etag.ts'
 import {
   findKeptAnswer,
@@ -41,7 +41,8 @@ import { preferencesOf } from './prefer.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { refuseMissedPreviews } from './missed-previews.ts'
 import { represented } from './represented.ts'
-import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
+import { bodyIdentity, checkJsonType, checkMediaType, type SentBody } from './request-body.ts'
+import { sentBody } from './sent-body.ts'
 import { refuseStrayNumbers } from './stray-numbers.ts'
 
 /** Handling of a request by its operation, in the order of checks that the whole interface keeps. */
@@ -119,19 +120,6 @@ async function answerOf(
   return handleWrite(deps, operation, caller, sent)
 }
 
-function sentBody(
-  { bodies }: HttpDeps,
-  operation: Operation,
-  { id }: Caller['account'],
-  bytes: Buffer | undefined,
-  mayBePlain = true,
-): SentBody | Promise<SentBody> {
-  if (bytes === undefined || bytes.length === 0) return { empty: true }
-  if (operation.rawBody) return { bytes }
-  const plainWay = operation.kind === 'write' && mayBePlain ? operation.plainWay : undefined
-  return bytes.length > LARGE_BYTES ? bodies.read(id, bytes, plainWay) : readSentBody(bytes, plainWay)
-}
-
 async function handleRead(
   deps: HttpDeps,
   operation: ReadOperation<any, any, any>,
@@ -201,19 +189,6 @@ function readSnapshot(
     done.catch(failed)
   })
 }
-
-const tooManyReads = () =>
-  new Fault(
-    'throttled',
-    [
-      {
-        code: 'too_many_reads',
-        message: 'This account waits for several answers of this kind already: ask again when one has come.',
-        field: null,
-      },
-    ],
-    2,
-  )
 
 /**
  * Finds the record of a request. A missing record (404) is reported before errors in the query or body (400). If an operation does not
@@ -361,13 +336,6 @@ async function handleLong(
   }
   const keyed = keyedRequestOf(deps, sent)
   return keyed ? runUnderKey(deps, account, keyed, run) : run()
-}
-
-function bodyIdentity(body: SentBody): string {
-  if ('json' in body) return canonicalJson(body.json)
-  if ('plain' in body) return body.plain.identity()
-  if ('bytes' in body) return body.bytes.toString('base64')
-  return 'problem' in body ? body.problem : ''
 }
 
 async function handleOutward(

@@ -3,7 +3,7 @@ import { Fault } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { CountedBody } from './body-bounds.ts'
 import type { PlainBody, PlainWay } from './plain-body.ts'
-import { type Json, readJsonInSlices } from '../wire/json.ts'
+import { canonicalJson, type Json, readJsonInSlices } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
 
@@ -91,6 +91,14 @@ export type SentBody =
   | { empty: true }
   | { bytes: Buffer }
   | { plain: PlainBody; unread: Buffer }
+
+/** Returns the text by which an Idempotency-Key compares a body. */
+export function bodyIdentity(body: SentBody): string {
+  if ('json' in body) return canonicalJson(body.json)
+  if ('plain' in body) return body.plain.identity()
+  if ('bytes' in body) return body.bytes.toString('base64')
+  return 'problem' in body ? body.problem : ''
+}
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
