@@ -195,17 +195,16 @@ interface EventSource {
   rows: Fragment
 }
 
-/** Writes events that are made of what the same statement wrote before them, with their deliveries. */
-export const insertEventsFrom = (
-  tx: Transaction,
+/** Returns the statement that writes events which are made of what it wrote before them, with their deliveries. */
+export const eventsFrom = (
+  account: AccountId,
   { type, happenedAt, actor, reason }: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
   source: EventSource,
-) =>
-  tx.rows(sql`
-    with ${endpointsOf(tx.account)}, ${source.with}, written as (
+): Fragment => fragment`
+    with ${endpointsOf(account)}, ${source.with}, written as (
       insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
-      select ${tx.account}, ${type}, r.record_id, r.customer_id, ${happenedAt}::timestamptz, ${actor}, ${reason}, r.record from (${source.rows}) r
-      returning event_id, type, record_id) ${deliveriesOfWritten(tx.account)}`)
+      select ${account}, ${type}, r.record_id, r.customer_id, ${happenedAt}::timestamptz, ${actor}, ${reason}, r.record from (${source.rows}) r
+      returning event_id, type, record_id) ${deliveriesOfWritten(account)}`
 
 /** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>

@@ -3,7 +3,7 @@ import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
-import { insertEventsFrom, type NewEvent } from '../events/queries.ts'
+import { eventsFrom, type NewEvent } from '../events/queries.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import {
   arrayLiteral,
@@ -104,9 +104,12 @@ export interface UsageTexts {
   record: readonly string[]
 }
 
+/** `concat` wants one argument at least. */
+const NO_TEXT = fragment`''`
+
 /** Puts values between texts. */
 const woven = (texts: readonly string[], names: readonly string[]): Fragment =>
-  fragment`concat(${listed(texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`)))})`
+  fragment`concat(${listed([NO_TEXT, ...texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`))])})`
 
 /** The index that finds keys by their hash. */
 export const KEY_HASH = 'usage_entries_hash'
@@ -125,8 +128,9 @@ export const insertUsageInGroups = (
   event: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
   texts: UsageTexts,
 ) =>
-  insertEventsFrom(tx, event, {
-    with: fragment`
+  tx.rows(
+    sql`${eventsFrom(tx.account, event, {
+      with: fragment`
     added as (
       insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
       select ${tx.account}, (${bigints(of, 'subscriptionId')}::bigint[])[r.shape], (${bigints(of, 'componentId')}::bigint[])[r.shape], r.units, false,
@@ -140,11 +144,12 @@ export const insertUsageInGroups = (
              string_agg(${woven(texts.report, ['usage_id', 'component_id', 'units', 'usage_date', 'usage_key', `coalesce('"' || memo || '"', 'null')`])}, ','
                order by usage_id) as reports
         from added group by subscription_id)`,
-    rows: fragment`
+      rows: fragment`
       select s.subscription_id as record_id, s.customer_id, ${woven(texts.record, ['w.subscription_id', 'w.reports'])}::jsonb as record
         from recorded w join subscriptions s on s.account_id = ${tx.account} and s.subscription_id = w.subscription_id
        order by w.first_id`,
-  })
+    })}`,
+  )
 
 /** Usage that a component had opened with, and the cycle that it counted for. */
 export interface OpeningReport {
