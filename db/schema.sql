@@ -2374,9 +2374,10 @@ create table usage_entries (
   recorded_at timestamp with time zone not null,
   cycle_from date,
   part smallint,
-  constraint usage_entries_pkey PRIMARY KEY (account_id, usage_id),
-  constraint usage_entries_key UNIQUE (account_id, subscription_id, component_id, usage_key)
+  key_no smallint default 0 not null,
+  constraint usage_entries_pkey PRIMARY KEY (account_id, usage_id)
 );
+CREATE UNIQUE INDEX usage_entries_hash ON usage_entries USING btree (account_id, subscription_id, component_id, hashtextextended(usage_key, (0)::bigint), key_no);
 alter table usage_entries enable row level security;
 create policy account on usage_entries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select on usage_entries to perennial_app;

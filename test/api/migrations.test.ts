@@ -73,3 +73,43 @@ test.each([
     await client.end()
   }
 })
+
+test('0100 finds keys of before by their hash, beside a service that works, and goes on behind an index that was broken off', async () => {
+  const { client, finish } = await databaseBefore('0100')
+  try {
+    const insert = (key: string | null, subscription = 1) =>
+      client.query(
+        `insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at)
+         values (1, $2, 1, 1, false, '2027-01-01', $1, now())`,
+        [key, subscription],
+      )
+    for (const key of ['a', 'b', null, null]) await insert(key)
+    await insert('a', 2)
+    // As the start that made it left it: with rows that contradict it, and without use.
+    await client.query('alter table usage_entries add key_no smallint not null default 0')
+    await expect(
+      client.query('create unique index concurrently usage_entries_hash on usage_entries (account_id, component_id)'),
+    ).rejects.toThrow(/usage_entries_hash/)
+    await client.query('begin')
+    await insert('c')
+    const finished = finish()
+    // The index is made beside a writer that has not ended; whoever comes meanwhile waits half a second at most.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await client.query('commit')
+    await finished
+    const { rows } = await client.query(
+      `select pg_get_indexdef(indexrelid) as text, indisvalid from pg_index where indrelid = 'usage_entries'::regclass order by indexrelid = 'usage_entries_pkey'::regclass`,
+    )
+    expect(rows).toHaveLength(2)
+    expect(rows.every(({ indisvalid }) => indisvalid)).toBe(true)
+    expect(rows[0].text).toContain('hashtextextended(usage_key, (0)::bigint), key_no')
+    const { rows: kept } = await client.query('select usage_key, key_no from usage_entries order by usage_id')
+    expect(kept.map(({ usage_key, key_no }) => [usage_key, key_no])).toEqual(
+      ['a', 'b', null, null, 'a', 'c'].map((key) => [key, 0]),
+    )
+    for (const key of ['a', 'c']) await expect(insert(key)).rejects.toMatchObject({ constraint: 'usage_entries_hash' })
+    await insert(null)
+  } finally {
+    await client.end()
+  }
+})

@@ -189,6 +189,23 @@ const withDeliveries = (tx: Transaction, events: Fragment) => sql`
 export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
   tx.rows(withDeliveries(tx, insertion(tx, events)))
 
+/** Source of events: parts of a statement that come first, and rows with `record_id`, `customer_id` and `record`, in order. */
+interface EventSource {
+  with: Fragment
+  rows: Fragment
+}
+
+/** Returns the statement that writes events which are made of what it wrote before them, with their deliveries. */
+export const eventsFrom = (
+  account: AccountId,
+  { type, happenedAt, actor, reason }: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
+  source: EventSource,
+): Fragment => fragment`
+    with ${endpointsOf(account)}, ${source.with}, written as (
+      insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
+      select ${account}, ${type}, r.record_id, r.customer_id, ${happenedAt}::timestamptz, ${actor}, ${reason}, r.record from (${source.rows}) r
+      returning event_id, type, record_id) ${deliveriesOfWritten(account)}`
+
 /** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>
   tx.send(withDeliveries(tx, insertion(tx, events)))

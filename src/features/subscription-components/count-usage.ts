@@ -41,6 +41,8 @@ export interface UsageReport {
   memo: string | null
   /** The path of the entry in the body; empty for a body that is one entry. */
   field: string
+  /** Of a report that stands for several: the different units that they have. */
+  eachUnits?: Iterable<Decimal>
 }
 
 /** A subscription whose usage is counted. */
@@ -208,7 +210,8 @@ export class UsageTallies {
     const { componentId, subscriptionId, units, isSet, key, memo } = report
     const { component, cycle, cycles } = this.#tallyOf(counted, componentId, day)
     const { from } = cycle
-    if (!cycle.isFree) checkBound(counted, component, report, from)
+    if (!cycle.isFree)
+      for (const one of report.eachUnits ?? [units]) checkBound(counted, component, { ...report, units: one }, from)
     const before = cycles.get(from) ?? usageFrom(component, from)
     const after = reported(before, cycle, report)
     cycles.set(from, cycle.isFree ? { ...after, isFree: true } : after)
@@ -254,6 +257,9 @@ function reported(before: CycleUsage, cycle: CountedCycle, report: UsageReport):
     )
   }
 }
+
+/** Stores reports and the cycles that they changed, as `keepUsage` does. */
+export type KeepUsage = typeof keepUsage
 
 /** Stores the reports of one request and the cycles that they changed, and records an event for each subscription. */
 export async function keepUsage(

@@ -2,9 +2,19 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates } from '../../platform/database/columns.ts'
+import { bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
+import { eventsFrom, type NewEvent } from '../events/queries.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
-import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  arrayLiteral,
+  column,
+  fragment,
+  type Fragment,
+  listed,
+  namesOf,
+  NOTHING,
+  sql,
+} from '../../platform/database/sql.ts'
 
 /** Reports of usage as they came. */
 
@@ -21,7 +31,24 @@ export interface UsageEntry {
   part: number | null
 }
 
-/** Writes reports, in order, and answers their identifiers. */
+/** Returns the expression that keys are found by: equal keys have it equal, and of others hardly any two. */
+const hashOf = (key: Fragment): Fragment => fragment`hashtextextended(${key}, 0)`
+
+/**
+ * Returns the condition that rows of usage have the hash of a key. The text decides whether it is the same key; the index finds both, and keeps two of one
+ * hash apart by their numbers.
+ */
+const ofHash = (account: AccountId, of: Fragment): Fragment => fragment`
+  u.account_id = ${account} and u.subscription_id = ${of}.subscription and u.component_id = ${of}.component
+    and ${hashOf(fragment`u.usage_key`)} = ${hashOf(fragment`${of}.key`)}`
+
+/** Returns the number of a new key among those of its hash: those that are stored, and those before it in the request. Nearly always 0. */
+const keyNumber = (account: AccountId): Fragment => fragment`
+  case when r.key is null then 0 else
+    (select coalesce(max(u.key_no) + 1, 0) from usage_entries u where ${ofHash(account, fragment`r`)})
+    + row_number() over (partition by r.subscription, r.component, ${hashOf(fragment`r.key`)} order by r.place) - 1 end`
+
+/** Writes reports, in order, and answers their identifiers. Keys are new ones, each once. */
 export async function insertUsage(
   tx: Transaction,
   account: AccountId,
@@ -33,18 +60,96 @@ export async function insertUsage(
     tx,
     sql`
     with added as (
-      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
-      select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part
+      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part,
+          key_no)
+      select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part,
+             ${keyNumber(account)}
         from unnest(${bigints(entries, 'subscriptionId')}::bigint[], ${bigints(entries, 'componentId')}::bigint[],
           ${arrayLiteral(entries.map(({ units }) => decimalText(units)))}::numeric[], ${column(entries, 'isSet')}::boolean[],
           ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
           ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
-          as r(subscription, component, units, is_set, day, key, memo, cycle_from, part)
+          with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
+       order by r.place
       returning usage_id)
     select array_agg(usage_id order by usage_id) as "ids" from added`,
   )
   return ids
 }
+
+/** Reports of a request that are alike but for their units, keys and memos: of one component, subscription and day. */
+export interface UsageGroup {
+  subscriptionId: SubscriptionId
+  componentId: ComponentId
+  day: IsoDate
+  cycleFrom: IsoDate | null
+  part: number | null
+}
+
+/** The reports of a request by columns, in order. Each key stands once, and no text has a line break. */
+export interface UsageColumns {
+  /** Position of the group of each report, counted from 1. */
+  groups: readonly number[]
+  /** Digits. */
+  units: readonly string[]
+  keys: readonly string[]
+  /** Left out where no report has one. */
+  memos?: readonly (string | null)[]
+}
+
+/** The texts of an event between the values that the database puts in: a text before each of them, and one behind the last. */
+export interface UsageTexts {
+  /** Of one report: its identifier, component, units, day, key, and memo as JSON. */
+  report: readonly string[]
+  /** Of the record: the subscription, and its reports. */
+  record: readonly string[]
+}
+
+/** `concat` wants one argument at least. */
+const NO_TEXT = fragment`''`
+
+/** Puts values between texts. */
+const woven = (texts: readonly string[], names: readonly string[]): Fragment =>
+  fragment`concat(${listed([NO_TEXT, ...texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`))])})`
+
+/** The index that finds keys by their hash. */
+export const KEY_HASH = 'usage_entries_hash'
+
+const lines = (texts: readonly (string | null)[]): Fragment =>
+  fragment`string_to_array(${texts.map((text) => text ?? '\t').join('\n')}, E'\n', E'\t')`
+
+/**
+ * Writes adding reports with an event for each subscription, in one statement. Fails on `KEY_HASH` where a key is stored already, or has the hash of another
+ * one.
+ */
+export const insertUsageInGroups = (
+  tx: Transaction,
+  { groups, units, keys, memos }: UsageColumns,
+  of: readonly UsageGroup[],
+  event: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
+  texts: UsageTexts,
+) =>
+  tx.rows(
+    sql`${eventsFrom(tx.account, event, {
+      with: fragment`
+    added as (
+      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
+      select ${tx.account}, (${bigints(of, 'subscriptionId')}::bigint[])[r.shape], (${bigints(of, 'componentId')}::bigint[])[r.shape], r.units, false,
+             (${dates(of, 'day')}::date[])[r.shape], r.key, ${memos ? fragment`r.memo` : fragment`null`}, ${event.happenedAt}::timestamptz,
+             (${dates(of, 'cycleFrom')}::date[])[r.shape], (${column(of, 'part')}::smallint[])[r.shape]
+        from unnest(${positionsColumn(groups)}::integer[], ${`{${units.join(',')}}`}::numeric[], ${lines(keys)}${memos ? fragment`, ${lines(memos)}` : NOTHING})
+          as r(shape, units, key${memos ? fragment`, memo` : NOTHING})
+      returning usage_id, subscription_id, component_id, units, usage_date, usage_key, memo),
+    recorded as (
+      select subscription_id, min(usage_id) as first_id,
+             string_agg(${woven(texts.report, ['usage_id', 'component_id', 'units', 'usage_date', 'usage_key', `coalesce('"' || memo || '"', 'null')`])}, ','
+               order by usage_id) as reports
+        from added group by subscription_id)`,
+      rows: fragment`
+      select s.subscription_id as record_id, s.customer_id, ${woven(texts.record, ['w.subscription_id', 'w.reports'])}::jsonb as record
+        from recorded w join subscriptions s on s.account_id = ${tx.account} and s.subscription_id = w.subscription_id
+       order by w.first_id`,
+    })}`,
+  )
 
 /** Usage that a component had opened with, and the cycle that it counted for. */
 export interface OpeningReport {
@@ -94,9 +199,8 @@ export const listKnownKeys = (
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.usage_key as "key", u.units, u.is_set as "isSet",
            u.usage_date as "day"
       from unnest(${bigints(keys, 'subscriptionId')}::bigint[], ${bigints(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
-             as w(subscription_id, component_id, usage_key)
-      join usage_entries u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-                          and u.usage_key = w.usage_key`)
+             as w(subscription, component, key)
+      join usage_entries u on ${ofHash(account, fragment`w`)} and u.usage_key = w.key`)
 
 export interface ReadUsage extends Omit<UsageEntry, 'cycleFrom' | 'part' | 'subscriptionId'> {
   id: Id

@@ -1,5 +1,6 @@
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import {
   flag,
   date,
@@ -36,7 +37,7 @@ import {
   outObject,
   outText,
 } from '../../platform/wire/write.ts'
-import type { ReadUsage, UsageEntry } from './usage-queries.ts'
+import type { ReadUsage, UsageEntry, UsageTexts } from './usage-queries.ts'
 
 export const COMPONENTS_MAX = 100
 export const BULK_MAX = 10_000
@@ -176,6 +177,42 @@ export const reportToWire = ({ id, componentId, units, isSet, day, key, memo }: 
   UsageKey: key,
   Memo: memo,
 })
+
+/** Values that stand in no text that a shape writes around them. */
+const [A_SUBSCRIPTION, A_REPORT, A_COMPONENT, A_NUMBER, A_KEY, A_MEMO] = [1n, 2n, 3n, 4n, 5n, 6n].map(
+  (n) => 900_000_000_000_000n + n,
+) as [bigint, bigint, bigint, bigint, bigint, bigint]
+const A_DAY = '2999-12-31' as IsoDate
+
+/** The forms of an event of usage that the database fills in: cut out of what its declared shape writes. */
+export const USAGE_TEXTS: UsageTexts = (() => {
+  const report = {
+    id: A_REPORT as Id,
+    subscriptionId: A_SUBSCRIPTION as SubscriptionId,
+    componentId: A_COMPONENT as ComponentId,
+    units: { coefficient: A_NUMBER, scale: 0 },
+    isSet: false,
+    day: A_DAY,
+    key: String(A_KEY),
+    memo: String(A_MEMO),
+    cycleFrom: null,
+    part: null,
+  }
+  const record = (Usage: ReturnType<typeof reportToWire>[]) =>
+    RecordedUsageOut.write({ subscriptionID: report.subscriptionId, Usage })
+  const [head = '', tail = ''] = record([]).split('[]')
+  const written = record([reportToWire(report)])
+  const values = [A_REPORT, A_COMPONENT, A_NUMBER, A_DAY, A_KEY, `"${A_MEMO}"`]
+  const between = (text: string, [value, ...others]: readonly unknown[]): string[] => {
+    if (value === undefined) return [text]
+    const at = text.indexOf(String(value))
+    return [text.slice(0, at), ...between(text.slice(at + String(value).length), others)]
+  }
+  return {
+    report: between(written.slice(head.length + 1, -tail.length - 1), values),
+    record: [...between(`${head}[`, [A_SUBSCRIPTION]), `]${tail}`],
+  }
+})()
 
 export const usageShape = recordShape<ReadUsage>()('Usage', {
   usageID: [outId(), (row) => row.id],

@@ -40,6 +40,7 @@ import {
   dayOf,
   fieldIn,
   keepUsage,
+  type KeepUsage,
   loadLateCycles,
   UsageTallies,
   type UsageReport,
@@ -247,12 +248,16 @@ export function checkDay(report: UsageReport, startDate: IsoDate, today: IsoDate
   else problems.add('date_order', field, `${field} ${day} lies before the start of the subscription, ${startDate}.`)
 }
 
-/** Records entries of many subscriptions, all or none, in a few statements. Only metered components take them. */
+/**
+ * Records entries of many subscriptions, all or none, in a few statements. Only metered components take them. `keep` stores them, where they stand for
+ * others.
+ */
 export async function recordBulk(
   tx: Transaction,
   context: RequestContext,
   { counted, dueOn, setUnits }: FoundUsage,
   reports: readonly UsageReport[],
+  keep: KeepUsage = keepUsage,
 ): Promise<{ recorded: number; duplicates: number }> {
   const { today } = context.moment
   const keys = new UsedKeys(await knownKeysOf(tx, reports))
@@ -273,7 +278,7 @@ export async function recordBulk(
     checkBegun(one, report, day)
     entries.push(tallies.count(one, report, day))
   }
-  await keepUsage(tx, context, entries, tallies, (id) => counted.get(id)!.subscription.customerId)
+  await keep(tx, context, entries, tallies, (id) => counted.get(id)!.subscription.customerId)
   const added = setUnits.filter((one) =>
     entries.some(
       ({ subscriptionId, componentId }) => subscriptionId === one.subscriptionId && componentId === one.componentId,

@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -17,6 +18,8 @@ import {
   usageShape,
 } from '../subscription-components/wire.ts'
 import type { SubscriptionView } from '../subscriptions/queries.ts'
+import { recordPlain } from './plain.ts'
+import { type PlainUsage, readPlainUsage } from './plain-wire.ts'
 import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
 import { countUsage, listUsage, type UsageFilter } from '../subscription-components/usage-queries.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
@@ -75,6 +78,11 @@ async function bulkReports(
   return reports
 }
 
+const bulkAnswer = (Recorded: number, Duplicates: number) => ({
+  status: 201,
+  body: BulkUsageOut.write({ Recorded, Duplicates }),
+})
+
 export const usageOperations = (): Operation[] => [
   writeOperation({
     id: 'recordUsage',
@@ -105,6 +113,11 @@ export const usageOperations = (): Operation[] => [
     body: BulkUsageIn,
     plans: 'fitted',
     bodyBytesMax: BULK_BYTES_MAX,
+    plainWay: {
+      read: readPlainUsage,
+      write: async (tx: Transaction, context: RequestContext, usage: PlainUsage) =>
+        bulkAnswer(await recordPlain(tx, context, usage), 0),
+    },
     success: { status: 201, schema: BulkUsageOut.schema },
     refusals: {
       409: 'A subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
@@ -115,7 +128,7 @@ export const usageOperations = (): Operation[] => [
     },
     write: async (tx, context, _input, _record, { reports, found }: { reports: UsageReport[]; found: FoundUsage }) => {
       const { recorded, duplicates } = await recordBulk(tx, context, found, reports)
-      return { status: 201, body: BulkUsageOut.write({ Recorded: recorded, Duplicates: duplicates }) }
+      return bulkAnswer(recorded, duplicates)
     },
   }),
   listOperation({

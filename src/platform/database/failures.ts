@@ -15,11 +15,15 @@ const asDriverError = (error: unknown): DriverError =>
 
 const DEADLOCK = '40P01'
 const SERIALIZATION = '40001'
+const LOCK_NOT_AVAILABLE = '55P03'
 
 export const isRetryable = (error: unknown): boolean => {
   const { code } = asDriverError(error)
   return code === DEADLOCK || code === SERIALIZATION
 }
+
+/** Reports whether a lock did not come within the time that the statement gave itself. */
+export const isLockedOut = (error: unknown): boolean => asDriverError(error).code === LOCK_NOT_AVAILABLE
 
 /** Makes the failure that lets a transaction begin again: what it has locked is not all that it needs. */
 export const beginAgain = (): Error =>
@@ -67,7 +71,7 @@ export const isAfterFailure = (error: unknown): boolean => asDriverError(error).
 const EXHAUSTED_CODES = new Set(['53000', '53100', '53200', '53400', '58030'])
 
 /** A statement that an administrator or a time limit of the server ended. */
-const CANCELLED_CODES = new Set(['57014', '55P03'])
+const CANCELLED_CODES = new Set(['57014', LOCK_NOT_AVAILABLE])
 
 const refusal = (code: string, message: string, retryAfterSeconds: number, cause?: unknown): Fault =>
   Object.assign(
@@ -160,7 +164,7 @@ const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 
 /** Turns the violation of one named constraint into the refusal that its owner words. */
-export async function refuseOn<T>(work: Promise<T>, refusals: Record<string, () => Fault>): Promise<T> {
+export async function refuseOn<T>(work: Promise<T>, refusals: Record<string, () => Error>): Promise<T> {
   try {
     return await work
   } catch (error) {

@@ -59,3 +59,38 @@ test('a migration that meets a dead-lock with a service that still runs is done 
   expect(rows).toEqual([{ n: 2 }])
   await service.end()
 })
+
+test('a migration in steps waits behind nobody for long, goes on where it was broken off, and lets others wait for it', async () => {
+  const connection = await newDatabase()
+  const { owner } = await prepareRoles(connection)
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-migrations-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(
+    join(folder, '0001_table.sql'),
+    'create table perennial.one (n int); insert into perennial.one values (1), (2);',
+  )
+  await migrate(connection, owner, folder)
+  const steps = [
+    `set local lock_timeout = '100ms'; alter table perennial.one add column if not exists more int not null default 0;`,
+    'create unique index concurrently if not exists one_n on perennial.one (n);',
+    'select 1 / (count(*) filter (where more = 1)) from perennial.one;',
+  ]
+  writeFileSync(join(folder, '0002_steps.sql'), `-- step by step\n${steps.join('\n-- then\n')}\n`)
+  const service = await connected(connection)
+  await service.query('begin; lock perennial.one in access share mode')
+  const [first, second] = [migrate(connection, owner, folder), migrate(connection, owner, folder)]
+  const ended = Promise.allSettled([first, second])
+  const waits = `select from pg_locks where relation = 'perennial.one'::regclass and not granted`
+  await expect.poll(async () => (await service.query(waits)).rowCount, { interval: 5 }).toBe(1)
+  await expect.poll(async () => (await service.query(waits)).rowCount, { interval: 5 }).toBe(0)
+  await service.query('commit')
+  // The last step fails for both: what the others did stays, and nothing says that the migration ran.
+  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect((await service.query('select count(*)::int as n from perennial.migrations')).rows).toEqual([{ n: 1 }])
+  await service.query('update perennial.one set more = 1 where n = 1')
+  const again = await Promise.all([migrate(connection, owner, folder), migrate(connection, owner, folder)])
+  expect(again.toSorted((a, b) => b.length - a.length)).toEqual([['0002_steps.sql'], []])
+  const { rows } = await service.query(`select indisvalid from pg_index where indexrelid = 'perennial.one_n'::regclass`)
+  expect(rows).toEqual([{ indisvalid: true }])
+  await service.end()
+})

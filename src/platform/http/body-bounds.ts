@@ -2,6 +2,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { Fault } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
 import { Turns } from '../turns.ts'
+import type { PlainWay } from './plain-body.ts'
 import { readSentBodyInSlices, type SentBody } from './request-body.ts'
 
 /** Bounds on large bodies: what they take of the memory while they arrive and are worked on, and of the event loop while they are read. */
@@ -82,9 +83,9 @@ export class Bodies {
   }
 
   /** Reads a body; of large ones one at a time, accounts in turns, and whatever else waits comes between two slices of them. */
-  async read(account: AccountId, bytes: Buffer): Promise<SentBody> {
+  async read(account: AccountId, bytes: Buffer, plainWay?: PlainWay<any>): Promise<SentBody> {
     return this.#reading.run(account, async () => {
-      const reading = readSentBodyInSlices(bytes, SLICE)
+      const reading = readSentBodyInSlices(bytes, SLICE, plainWay)
       for (;;) {
         await this.#turns.next(account)
         const { done, value } = reading.next()

@@ -1,4 +1,4 @@
-import type { Fault, FaultKind, Problem } from '../../kernel/fault.ts'
+import { Fault, type FaultKind, type Problem } from '../../kernel/fault.ts'
 import { outList, outObject, outText, orNull } from '../wire/write.ts'
 
 export const STATUS: Record<FaultKind, number> = {
@@ -50,3 +50,17 @@ export function faultHeaders({ kind, retryAfterSeconds }: Fault): Record<string,
     ...(kind === 'unauthenticated' ? { 'www-authenticate': 'Basic realm="Perennial"' } : {}),
   }
 }
+
+/** Makes the refusal (429) of an account that waits for several expensive answers. */
+export const tooManyReads = () =>
+  new Fault(
+    'throttled',
+    [
+      {
+        code: 'too_many_reads',
+        message: 'This account waits for several answers of this kind already: ask again when one has come.',
+        field: null,
+      },
+    ],
+    2,
+  )

@@ -8,12 +8,12 @@ import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import type { Snapshot } from '../database/reads.ts'
 import { settleUpdates } from '../database/updates.ts'
-import { canonicalJson, isJsonObject, type Json } from '../wire/json.ts'
+import { isJsonObject, type Json } from '../wire/json.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
-import { LARGE_BYTES } from './body-bounds.ts'
 import type { HttpDeps } from './deps.ts'
+import { tooManyReads } from './errors.ts'
 import { checkIfMatch } from './etag.ts'
 import {
   findKeptAnswer,
@@ -36,11 +36,13 @@ import type {
 } from './operation.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
+import { NotPlain } from './plain-body.ts'
 import { preferencesOf } from './prefer.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { refuseMissedPreviews } from './missed-previews.ts'
 import { represented } from './represented.ts'
-import { checkJsonType, checkMediaType, readSentBody, type SentBody } from './request-body.ts'
+import { bodyIdentity, checkJsonType, checkMediaType, type SentBody } from './request-body.ts'
+import { sentBody } from './sent-body.ts'
 import { refuseStrayNumbers } from './stray-numbers.ts'
 
 /** Handling of a request by its operation, in the order of checks that the whole interface keeps. */
@@ -118,17 +120,6 @@ async function answerOf(
   return handleWrite(deps, operation, caller, sent)
 }
 
-function sentBody(
-  { bodies }: HttpDeps,
-  { rawBody }: Operation,
-  { id }: Caller['account'],
-  bytes: Buffer | undefined,
-): SentBody | Promise<SentBody> {
-  if (bytes === undefined || bytes.length === 0) return { empty: true }
-  if (rawBody) return { bytes }
-  return bytes.length > LARGE_BYTES ? bodies.read(id, bytes) : readSentBody(bytes)
-}
-
 async function handleRead(
   deps: HttpDeps,
   operation: ReadOperation<any, any, any>,
@@ -198,19 +189,6 @@ function readSnapshot(
     done.catch(failed)
   })
 }
-
-const tooManyReads = () =>
-  new Fault(
-    'throttled',
-    [
-      {
-        code: 'too_many_reads',
-        message: 'This account waits for several answers of this kind already: ask again when one has come.',
-        field: null,
-      },
-    ],
-    2,
-  )
 
 /**
  * Finds the record of a request. A missing record (404) is reported before errors in the query or body (400). If an operation does not
@@ -284,10 +262,33 @@ async function handleWrite(
       statementMs: WRITE_STATEMENT_MS,
       isShared: true,
     })
-    .catch((thrown: unknown) => {
+    .catch(async (thrown: unknown) => {
       if (thrown instanceof Previewed) return thrown.answer
+      if (thrown instanceof NotPlain && 'plain' in sent.body) {
+        const body = await sentBody(deps, operation, caller.account, sent.body.unread, false)
+        return handleWrite(deps, operation, caller, { ...sent, body })
+      }
       throw namedAsSent(thrown, sent)
     })
+}
+
+/** Does a write of a plain body. Whatever is refused, the way of all requests explains. */
+async function runPlain(
+  deps: HttpDeps,
+  { plainWay }: WriteOperation<any, any, any, any, any>,
+  caller: Caller,
+  sent: Sent & { body: { plain: unknown } },
+  tx: Transaction,
+): Promise<Answer> {
+  const context = await deps.freshContext(tx, caller)
+  const problems = new Problems()
+  gatherInput(sent, context, problems)
+  if (!plainWay || problems.found.length > 0) throw new NotPlain()
+  try {
+    return await plainWay.write(tx, context, sent.body.plain)
+  } catch (thrown) {
+    throw thrown instanceof Fault ? new NotPlain() : thrown
+  }
 }
 
 /** Runs the slow part of a write before its transaction. What is wrong with the input is left for the transaction to find, in its order. */
@@ -337,12 +338,6 @@ async function handleLong(
   return keyed ? runUnderKey(deps, account, keyed, run) : run()
 }
 
-function bodyIdentity(body: SentBody): string {
-  if ('json' in body) return canonicalJson(body.json)
-  if ('bytes' in body) return body.bytes.toString('base64')
-  return 'problem' in body ? body.problem : ''
-}
-
 async function handleOutward(
   deps: HttpDeps,
   operation: OutwardOperation<any, any, any, any>,
@@ -374,6 +369,8 @@ async function runWrite(
   sent: Sent & { prepared: unknown },
   tx: Transaction,
 ): Promise<Answer> {
+  const { body } = sent
+  if ('plain' in body) return runPlain(deps, operation, caller, { ...sent, body }, tx)
   const { context, input, record, found } = await checked(deps, operation, caller, sent, tx)
   const answer = await operation.write(tx, context, input, record, found, sent.prepared)
   const { representation } = operation
@@ -428,7 +425,7 @@ function gatherInput(sent: Sent, context: RequestContext, problems: Problems): I
     ? { ...reading, isStrict: true, nameOf: 'parameter' }
     : reading
   const query = declared.read(queryAsJson(sent.query, declared, problems), '', asking)
-  const body = sent.operation.body ? readBody(sent, reading) : undefined
+  const body = sent.operation.body && !('plain' in sent.body) ? readBody(sent, reading) : undefined
   if (sent.operation.preview && !reading.isStrict)
     refuseMissedPreviews(sent.query, 'json' in sent.body ? sent.body.json : undefined, problems)
   const { cardNumberAt } = sent.operation

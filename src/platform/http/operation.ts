@@ -8,6 +8,7 @@ import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from '../../kernel/context.ts'
 import type { AskedKey, Begun } from './outward.ts'
+import type { PlainWay } from './plain-body.ts'
 
 /** Operations of the interface, each declared once: routing, checks, documentation and handler. */
 
@@ -142,6 +143,8 @@ export interface WriteOperation<
   prepare?(db: Queryable, context: RequestContext, input: Input<Body, Query>): Promise<Prepared>
   /** Left out: lasting. Fitted for bodies of thousands of entries. */
   plans?: Plans
+  /** Reads and writes bodies in which nothing is unusual, with the same outcome; of an operation that finds no record by its path and has no representation. */
+  plainWay?: PlainWay<any>
   /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
   /** The present ETag of the record: given, If-Match is honoured. */

@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { CountedBody } from './body-bounds.ts'
-import { type Json, readJsonInSlices } from '../wire/json.ts'
+import type { PlainBody, PlainWay } from './plain-body.ts'
+import { canonicalJson, type Json, readJsonInSlices } from '../wire/json.ts'
 
 /** Bodies: collected up to a limit, or let pass unread by operations that have no input. */
 
@@ -80,18 +81,38 @@ export function checkMediaType(contentType: string | undefined, hasBody: boolean
   ])
 }
 
-/** A body as it was sent: its JSON, or what is wrong with it; the bytes where no JSON is expected. */
-export type SentBody = { json: Json } | { problem: string } | { empty: true } | { bytes: Buffer }
+/**
+ * A body as it was sent: its JSON, or what is wrong with it; the bytes where no JSON is expected. Of a plain one no JSON is made, unless the bytes have to be
+ * read again.
+ */
+export type SentBody =
+  | { json: Json }
+  | { problem: string }
+  | { empty: true }
+  | { bytes: Buffer }
+  | { plain: PlainBody; unread: Buffer }
+
+/** Returns the text by which an Idempotency-Key compares a body. */
+export function bodyIdentity(body: SentBody): string {
+  if ('json' in body) return canonicalJson(body.json)
+  if ('plain' in body) return body.plain.identity()
+  if ('bytes' in body) return body.bytes.toString('base64')
+  return 'problem' in body ? body.problem : ''
+}
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-export function readSentBody(bytes: Buffer): SentBody {
-  const { value } = readSentBodyInSlices(bytes, Infinity).next()
+export function readSentBody(bytes: Buffer, plainWay?: PlainWay<any>): SentBody {
+  const { value } = readSentBodyInSlices(bytes, Infinity, plainWay).next()
   return value as SentBody
 }
 
 /** Reads a body so many characters at a time, and yields nothing between them. */
-export function* readSentBodyInSlices(bytes: Buffer, characters: number): Generator<undefined, SentBody, undefined> {
+export function* readSentBodyInSlices(
+  bytes: Buffer,
+  characters: number,
+  plainWay?: PlainWay<any>,
+): Generator<undefined, SentBody, undefined> {
   let text: string
   try {
     text = decoder.decode(bytes)
@@ -99,6 +120,8 @@ export function* readSentBodyInSlices(bytes: Buffer, characters: number): Genera
     return { problem: 'The body is not UTF-8 text.' }
   }
   if (text.trim() === '') return { empty: true }
+  const plain: PlainBody | undefined = plainWay && (yield* plainWay.read(text, characters))
+  if (plain) return { plain, unread: bytes }
   const read = yield* readJsonInSlices(text, characters)
   return 'json' in read ? read : { problem: `The body is not valid JSON: ${read.problem}.` }
 }
