@@ -80,7 +80,8 @@ export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptIn
 /** Kinds of lines that are kept with a shape: what is billed of components is looked for by subscription, where rows have an index. */
 const KEPT_KINDS: readonly string[] = ['setup', 'trial', 'package', 'package_extension']
 
-const isKept = ({ lines }: NewInvoice): boolean => lines.every((line) => 'kind' in line && KEPT_KINDS.includes(line.kind))
+const isKept = ({ lines }: NewInvoice): boolean =>
+  lines.every((line) => 'kind' in line && KEPT_KINDS.includes(line.kind))
 
 /** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
