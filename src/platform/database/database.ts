@@ -247,7 +247,9 @@ export function openDatabase(
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
     transaction: (account, work, settings) => {
-      const once = () => withClient((client) => transact(client, account, work, settings), settings?.statementMs)
+      // Statements that leave together are answered together.
+      const answerMs = settings?.gathered ? settings.boundMs : settings?.statementMs
+      const once = () => withClient((client) => transact(client, account, work, settings), answerMs)
       const done = () => guarded(settings?.gathered ? once : () => retried(once))
       if (!settings?.isShared) return done()
       turns.note(account)

@@ -111,7 +111,9 @@ async function held(tx: Transaction, requests: readonly Groupable[]): Promise<Re
   const customers = new Map<Grouping, ReadonlyMap<bigint, bigint>>()
   await Promise.all(
     [...groupings].map(async (grouping) => {
-      const records = requests.flatMap(({ grouping: own, record }) => (own === grouping && record !== null ? [record] : []))
+      const records = requests.flatMap(({ grouping: own, record }) =>
+        own === grouping && record !== null ? [record] : [],
+      )
       if (grouping.hold && records.length > 0) customers.set(grouping, await grouping.hold(tx, records))
     }),
   )

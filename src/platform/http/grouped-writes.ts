@@ -1,3 +1,4 @@
+import { assert } from '../../kernel/assert.ts'
 import type { Account } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -30,6 +31,7 @@ export type CountGrouped = (outcome: 'together' | 'alone', count: number) => voi
 
 interface Waiting {
   request: Groupable
+  sinceMs: number
   answered(answer: Answer): void
   failed(error: unknown): void
 }
@@ -40,6 +42,8 @@ interface Line {
   groups: number
   waiting: Waiting[]
   isLooked: boolean
+  /** Looks again after a time in which nothing has ended. */
+  timer: NodeJS.Timeout | undefined
   /** Until then nothing is grouped, because a group has failed. */
   apartUntilMs: number
 }
@@ -59,6 +63,8 @@ const STATEMENT_MS = 5_000
 /** Whoever would wait longer for a lock is done alone. */
 const LOCK_MS = 50
 const GROUP_MS = 60_000
+/** How long a request waits for a group at most: the patience with the database is that of being done alone. */
+const WAIT_MS = 2_000
 
 /** Refusals after which nothing is tried again: the database is away, so that nobody knows what it has done, or has no place. */
 const FINAL = new Set(['database_unavailable', 'too_busy'])
@@ -81,6 +87,13 @@ function takeMembers(waiting: Waiting[]): Waiting[] {
   }
   for (const one of waiting.splice(0)) (mayJoin(one) ? members : waiting).push(one)
   return members
+}
+
+/** Takes the first request of those that wait. */
+function takeFirst({ waiting }: Line): Waiting {
+  const first = waiting.shift()
+  assert(first, 'a request waits')
+  return first
 }
 
 const doAlone = ({ request, answered, failed }: Waiting): Promise<void> => request.alone().then(answered, failed)
@@ -116,8 +129,9 @@ export class GroupedWrites {
   run(account: AccountId, request: Groupable): Promise<Answer> {
     return new Promise((answered, failed) => {
       let line = this.#lines.get(account)
-      if (!line) this.#lines.set(account, (line = { alone: 0, groups: 0, waiting: [], isLooked: false, apartUntilMs: 0 }))
-      line.waiting.push({ request, answered, failed })
+      if (!line)
+        this.#lines.set(account, (line = { alone: 0, groups: 0, waiting: [], isLooked: false, timer: undefined, apartUntilMs: 0 }))
+      line.waiting.push({ request, sinceMs: steadyClock(), answered, failed })
       this.#lookSoon(account, line)
     })
   }
@@ -133,22 +147,30 @@ export class GroupedWrites {
   }
 
   #look(account: AccountId, line: Line): void {
-    const isApart = steadyClock() < line.apartUntilMs
-    while (line.waiting.length > 0) {
+    const nowMs = steadyClock()
+    const isApart = nowMs < line.apartUntilMs
+    for (let [first] = line.waiting; first; [first] = line.waiting) {
       const isFew = line.groups === 0 && line.waiting.length + line.alone < SHARED_FROM
-      if (isFew || isApart) void this.#aloneInLine(account, line, line.waiting.shift() as Waiting)
-      else if (line.waiting.length < SHARED_FROM || line.groups >= GROUPS_MAX) break
-      else {
-        const members = takeMembers(line.waiting)
-        if (members.length > 1) void this.#group(account, line, members)
-        else if (line.alone < ALONE_MAX) void this.#aloneInLine(account, line, members[0] as Waiting)
-        else {
-          line.waiting.unshift(...members)
-          break
-        }
-      }
+      if (isApart || isFew || nowMs - first.sinceMs >= WAIT_MS) void this.#aloneInLine(account, line, takeFirst(line))
+      else if (line.waiting.length < SHARED_FROM || !this.#beginGroup(account, line)) break
     }
-    if (line.waiting.length === 0 && line.alone === 0 && line.groups === 0 && !isApart) this.#lines.delete(account)
+    clearTimeout(line.timer)
+    line.timer = undefined
+    if (line.waiting.length > 0) line.timer = setTimeout(() => this.#look(account, line), WAIT_MS)
+    else if (line.alone === 0 && line.groups === 0 && !isApart) this.#lines.delete(account)
+  }
+
+  /** Begins a group of what waits; of requests that cannot be in one together, does the first alone. Returns whether anything could begin. */
+  #beginGroup(account: AccountId, line: Line): boolean {
+    if (line.groups >= GROUPS_MAX) return false
+    const members = takeMembers(line.waiting)
+    if (members.length > 1) void this.#group(account, line, members)
+    else if (line.alone < ALONE_MAX) for (const one of members) void this.#aloneInLine(account, line, one)
+    else {
+      line.waiting.unshift(...members)
+      return false
+    }
+    return true
   }
 
   async #aloneInLine(account: AccountId, line: Line, one: Waiting): Promise<void> {
@@ -173,9 +195,19 @@ export class GroupedWrites {
     let isCommitted = false
     const work = (tx: Transaction) => {
       tx.afterCommit(() => (isCommitted = true))
-      return together(tx, this.#freshAccount, members.map(({ request }) => request))
+      return together(
+        tx,
+        this.#freshAccount,
+        members.map(({ request }) => request),
+      )
     }
-    const settings = { plans: 'lasting', statementMs: STATEMENT_MS, boundMs: GROUP_MS, isShared: true, gathered: { lockMs: LOCK_MS } } as const
+    const settings = {
+      plans: 'lasting',
+      statementMs: STATEMENT_MS,
+      boundMs: GROUP_MS,
+      isShared: true,
+      gathered: { lockMs: LOCK_MS },
+    } as const
     try {
       const outcomes = await this.#db.transaction(account, work, settings)
       const left: Waiting[] = []

@@ -75,10 +75,10 @@ const GROUPED_BYTES_MAX = 16 * 1024
 
 /** Returns the record by which a request may share a transaction, null where it adds one; undefined where it is done alone. */
 function recordInGroup(
-  { grouping, representation }: WriteOperation<any, any, any, any, any>,
+  { grouping, representation, preview }: WriteOperation<any, any, any, any, any>,
   { params, body, bodyBytes, isRepresented }: Sent,
 ): bigint | null | undefined {
-  if (!grouping || bodyBytes > GROUPED_BYTES_MAX || (representation && isRepresented)) return undefined
+  if (!grouping || preview || bodyBytes > GROUPED_BYTES_MAX || (representation && isRepresented)) return undefined
   return grouping.recordOf(params, 'json' in body ? body.json : undefined)
 }
 
