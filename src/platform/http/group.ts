@@ -17,13 +17,6 @@ class Alone extends Error {
   }
 }
 
-/** Thrown where a request fails that has written: nothing of the group is committed. */
-class Failed extends Error {
-  constructor(cause: unknown) {
-    super('a request of a group has failed after it had written', { cause })
-  }
-}
-
 /** Of one request in the transaction. */
 class Member {
   readonly request: Groupable
@@ -70,7 +63,8 @@ class Member {
       if (answer) this.outcome = { answer, committed: this.#committed }
     } catch (thrown) {
       this.work = undefined
-      if (this.#hasWritten) throw new Failed(thrown)
+      // Nothing of the group is committed then.
+      if (this.#hasWritten) throw thrown
       // A refusal of the second step may have seen what others of the group have written.
       this.outcome = this.#hasLeft || this.#isWorking ? undefined : { refusal: thrown }
     }

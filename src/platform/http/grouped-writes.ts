@@ -130,7 +130,10 @@ export class GroupedWrites {
     return new Promise((answered, failed) => {
       let line = this.#lines.get(account)
       if (!line)
-        this.#lines.set(account, (line = { alone: 0, groups: 0, waiting: [], isLooked: false, timer: undefined, apartUntilMs: 0 }))
+        this.#lines.set(
+          account,
+          (line = { alone: 0, groups: 0, waiting: [], isLooked: false, timer: undefined, apartUntilMs: 0 }),
+        )
       line.waiting.push({ request, sinceMs: steadyClock(), answered, failed })
       this.#lookSoon(account, line)
     })
