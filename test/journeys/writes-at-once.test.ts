@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { lockCustomer } from '../../src/features/customers/queries.ts'
 import { invoiceOf, paymentOf } from '../../src/features/money/money.testing.ts'
 import { addComponent, TIERS } from '../../src/features/subscriptions/components.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
@@ -125,5 +126,31 @@ test('50 payments under one key: one is recorded', async () => {
     Array.from({ length: 50 - done.length }, () => 'idempotency_key_in_use'),
   )
   expect((await client.get('/v1/payments')).body).toHaveLength(1)
+  expect(await differencesOf(service, client)).toEqual([])
+})
+
+test('a payment and a report of usage of a customer who is held elsewhere wait for him, and no other waits with them', async () => {
+  const { client, componentID, owed } = await world()
+  const [first, ...others] = owed
+  const requestsOf = ({ customerID, subscriptionID }: (typeof owed)[number]): Request[] => [
+    { method: 'post', path: '/v1/payments', body: paymentOf(customerID, 10, { Allocations: [] }) },
+    {
+      method: 'put',
+      path: `/v1/subscriptions/${subscriptionID}/components/recordusage`,
+      body: { componentID, NumUnits: 1 },
+    },
+  ]
+  const sendAll = (some: typeof owed) =>
+    some.flatMap(requestsOf).map(({ method, path, body }) => client[method](path, body))
+  let answered = 0
+  const waiting = await service.db.transaction(client.id, async (tx) => {
+    await lockCustomer(tx, tx.account, BigInt(first?.customerID ?? 0))
+    const held = sendAll(first ? [first] : []).map((reply) => reply.finally(() => (answered += 1)))
+    const statuses = (await Promise.all(sendAll(others))).map(({ status }) => status)
+    expect(statuses).toEqual(others.flatMap(() => [201, 204]))
+    expect(answered).toBe(0)
+    return { held }
+  })
+  expect((await Promise.all(waiting.held)).map(({ status }) => status)).toEqual([201, 204])
   expect(await differencesOf(service, client)).toEqual([])
 })
