@@ -7,8 +7,8 @@ import type { Answer, Grouping } from './operation.ts'
 
 /** The transaction of a group: its requests take their steps at the same time, so that each step is one exchange with the database. */
 
-/** What came of a request: its answer with what follows the commit, or its refusal. Undefined where it has to be done alone. */
-export type Outcome = { answer: Answer; committed: readonly (() => void)[] } | { refusal: unknown } | undefined
+/** The end of a request: its answer with what follows the commit, or its refusal. Undefined where it has to be done alone. */
+export type MemberOutcome = { answer: Answer; committed: readonly (() => void)[] } | { refusal: unknown } | undefined
 
 /** Thrown where a request cannot share a transaction. */
 class Alone extends Error {
@@ -25,7 +25,7 @@ class Member {
   #hasLeft = false
   #hasWritten = false
   #isWorking = false
-  outcome: Outcome
+  outcome: MemberOutcome
   work: (() => Promise<Answer>) | undefined
 
   constructor(shared: Transaction, request: Groupable) {
@@ -41,7 +41,7 @@ class Member {
     this.tx = {
       account: shared.account,
       rows: async <Row>(statement: Statement) => {
-        enter(!isRead(statement))
+        enter(!writesNothing(statement))
         return shared.rows<Row>(statement)
       },
       send: (statement) => {
@@ -93,7 +93,7 @@ const WRITES = /\b(insert|delete|merge|call)\b|(?<!\bfor(\s+no\s+key)?\s+)\bupda
 const known = new Map<string, boolean>()
 
 /** Returns whether a statement writes nothing. Locks and drawn identifiers are no writes: who gives them up leaves nothing behind. */
-export function isRead({ text }: Statement): boolean {
+export function writesNothing({ text }: Statement): boolean {
   let isKnown = known.get(text)
   if (isKnown === undefined) known.set(text, (isKnown = !WRITES.test(text)))
   return isKnown
@@ -136,7 +136,7 @@ export async function together(
   tx: Transaction,
   freshAccount: (tx: Transaction) => Promise<Account>,
   requests: readonly Groupable[],
-): Promise<Outcome[]> {
+): Promise<MemberOutcome[]> {
   const [account, present] = await Promise.all([freshAccount(tx), held(tx, requests)])
   const members = requests.map((request) => (present.has(request) ? new Member(tx, request) : undefined))
   const inGroup = members.filter((member) => member !== undefined)

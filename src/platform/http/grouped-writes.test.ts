@@ -9,7 +9,7 @@ import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { text } from '../wire/fields.ts'
 import { objectOf, required } from '../wire/read.ts'
-import { isRead } from './group.ts'
+import { writesNothing } from './group.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import { type Answer, writeOperation } from './operation.ts'
 
@@ -36,7 +36,7 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number] | 'waits' | 'dies'
 
-/** What a request of each kind is answered when it is alone, and whether something stays of it. */
+/** The status that a request of each kind is answered when it is alone, and whether something stays of it. */
 const EXPECTED: Record<Kind, [status: number, stays: boolean]> = {
   ok: [201, true],
   kept: [201, true],
@@ -315,5 +315,5 @@ test.each([
   ['with a as (update customers set x = 1 returning x) select * from a', false],
   ['\n  delete from events', false],
 ])('%s writes nothing: %s', (statement, expected) => {
-  expect(isRead({ name: '', text: statement, values: [] })).toBe(expected)
+  expect(writesNothing({ name: '', text: statement, values: [] })).toBe(expected)
 })

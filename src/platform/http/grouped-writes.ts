@@ -4,7 +4,7 @@ import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { steadyClock } from '../steady-clock.ts'
-import { type Outcome, together } from './group.ts'
+import { type MemberOutcome, together } from './group.ts'
 import type { Answer, Grouping } from './operation.ts'
 
 /**
@@ -99,7 +99,7 @@ function takeFirst({ waiting }: Line): Waiting {
 const doAlone = ({ request, answered, failed }: Waiting): Promise<void> => request.alone().then(answered, failed)
 
 /** Answers a request of a group that was committed. */
-function settle({ answered, failed }: Waiting, outcome: NonNullable<Outcome>): void {
+function settle({ answered, failed }: Waiting, outcome: NonNullable<MemberOutcome>): void {
   if ('refusal' in outcome) return failed(outcome.refusal)
   try {
     for (const callback of outcome.committed) callback()

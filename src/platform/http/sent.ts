@@ -12,7 +12,7 @@ import { NO_QUERY, queryAsJson } from './query.ts'
 import type { SentBody } from './request-body.ts'
 import { refuseStrayNumbers } from './stray-numbers.ts'
 
-/** What was sent with a request, and what its operation reads of it. */
+/** A request as it was sent, and the reading of it by its operation. */
 
 export interface Sent {
   operation: Operation
