@@ -74,11 +74,12 @@ import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { newestCopyAge } from './platform/backup/nightly.ts'
-import { type Database, LONG_CONNECTIONS } from './platform/database/database.ts'
+import { type Database, LONG_CONNECTIONS, type Transaction } from './platform/database/database.ts'
 import { backgroundContext, type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
 import type { Envelope, Sealer } from './platform/envelope/envelope.ts'
+import { GroupedWrites } from './platform/http/grouped-writes.ts'
 import { idempotencySecrets } from './platform/http/idempotency.ts'
 import type { Outbound } from './platform/outbound/outbound.ts'
 import { makeMetrics, type Metrics } from './platform/metrics.ts'
@@ -364,6 +365,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     hashing,
   })
   const contextOf = contextsOf(realClock, log, settings)
+  const freshAccount = (tx: Transaction) => getAccount(tx, tx.account)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
   const callers = callersOf(authenticator, settings, clock)
   const pages = allPages(deps, links, { ...deps, ...outward, drawing, links })
@@ -382,7 +384,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       corsOrigins: settings.corsOrigins,
       ...callers,
       contextOf,
-      freshContext: async (tx, caller) => contextOf({ ...caller, account: await getAccount(tx, tx.account) }),
+      freshAccount,
+      groupedWrites: new GroupedWrites({ db, freshAccount, count: metrics.writesGrouped }),
       ...readPlaces(),
       metrics,
     },

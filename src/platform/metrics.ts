@@ -16,6 +16,8 @@ export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** Counts names of a request that nobody knows. */
   ignoredNames(operation: string, count: number): void
+  /** Counts writes that shared a transaction with others, and those that were to and were done alone. */
+  writesGrouped(outcome: 'together' | 'alone', count: number): void
   /** A billing run has finished. */
   runFinished(invoices: number, failed: number, seconds: number): void
   /** Takes how the worker is that this process has started; undefined where it has none. */
@@ -149,7 +151,7 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
 export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const { requests, latency, ignored, invoiced, failed, runSeconds } = counters(registers)
+  const { requests, latency, ignored, grouped, invoiced, failed, runSeconds } = counters(registers)
   const { pool, memory, workerMemory, workerPool, info, up, copyAge } = gauges(registers)
   copyAge.remove()
   workerMemory.remove()
@@ -181,6 +183,9 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
     },
     ignoredNames(operation, count) {
       ignored.inc({ operation }, count)
+    },
+    writesGrouped(outcome, count) {
+      grouped.inc({ outcome }, count)
     },
     runFinished(invoices, failures, seconds) {
       invoiced.inc(invoices)
@@ -233,6 +238,12 @@ function counters(registers: Registry[]) {
       name: 'perennial_ignored_names_total',
       help: 'Names in bodies and queries that nobody knows, and that were ignored',
       labelNames: ['operation'],
+      registers,
+    }),
+    grouped: new Counter({
+      name: 'perennial_grouped_writes_total',
+      help: 'Writes that came at once: done together in one transaction, or alone although they were to be',
+      labelNames: ['outcome'],
       registers,
     }),
     invoiced: new Counter({

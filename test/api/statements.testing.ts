@@ -82,6 +82,7 @@ function hear({ text, values }: Statement): void {
 const collecting = (isFull: boolean, status: string | null) => ({
   account: ACCOUNT,
   afterCommit: () => {},
+  alone: () => {},
   savepoint: (work: () => Promise<unknown>) => work(),
   send: hear,
   rows: async (statement: Statement) => {

@@ -5,6 +5,7 @@ import type { Account, Caller } from '../../src/kernel/context.ts'
 import { Bodies } from '../../src/platform/http/body-bounds.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { Places } from '../../src/platform/places.ts'
+import { GroupedWrites } from '../../src/platform/http/grouped-writes.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
 import { KnownLong } from '../../src/platform/http/known-long.ts'
 import type { Operation } from '../../src/platform/http/operation.ts'
@@ -57,6 +58,7 @@ export function probeServer(
     caller: given,
     actor: 'key 1',
   })
+  const freshAccount = async () => caller.account
   const server = buildServer(
     {
       db,
@@ -73,7 +75,8 @@ export function probeServer(
       secrets: idempotencySecrets(testEnvelope()),
       authenticate: async () => caller,
       contextOf,
-      freshContext: async (_tx, given) => contextOf(given),
+      freshAccount,
+      groupedWrites: new GroupedWrites({ db, freshAccount, count: () => {} }),
       // No bound: a test of one sets its own.
       expensiveReads: { run: (_owner, work) => work() },
       expensiveAnswers: { run: (_owner, work) => work() },

@@ -131,6 +131,18 @@ export async function lockCustomers(
   return locked
 }
 
+/** Locks customers that no other transaction holds. Returns them by themselves, as a `Grouping` wants it. */
+export async function holdCustomers(
+  tx: Transaction,
+  ids: readonly CustomerId[],
+): Promise<ReadonlyMap<CustomerId, CustomerId>> {
+  const held = await tx.rows<{ id: CustomerId }>(sql`
+    select c.customer_id as "id" from customers c
+     where c.account_id = ${tx.account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[])
+     order by c.customer_id for no key update of c skip locked`)
+  return new Map(held.map(({ id }) => [id, id]))
+}
+
 /** Locks the customer of an invoice, as `lockCustomer` does, without reading it. Returns its identifier; undefined where there is no such invoice. */
 export async function lockCustomerOfInvoice(tx: Transaction, invoiceId: InvoiceId): Promise<CustomerId | undefined> {
   const locked = await firstRow<LockedCustomer>(

@@ -86,6 +86,7 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
     body: CustomerIn,
     success: { status: 201, schema: customerShape.schema },
     refusals: { 409: 'Another customer has the Reference' },
+    grouping: { recordOf: () => null },
     references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
     write: async (tx, context, { body }, _record, customValues) =>
       customerKind.created(await addCustomer(tx, context, body, customValues), context),

@@ -41,6 +41,7 @@ export async function withRoom<Written>(
   exceptId?: Id,
 ): Promise<Written> {
   if (room.length === 0) return write()
+  tx.alone()
   const changes = await makeRoom(tx, context, room, exceptId)
   const written = await write()
   await onGivenWay(tx, context, changes)

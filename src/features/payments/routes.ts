@@ -3,8 +3,9 @@ import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { sentId } from '../../platform/http/sent-id.ts'
 import { checkCurrencyHeld, noteUnknown } from '../currencies/held.ts'
-import type { Customer } from '../customers/queries.ts'
+import { type Customer, holdCustomers } from '../customers/queries.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/allocate.ts'
 import { completeGiven } from '../money/allocation-queries.ts'
@@ -114,6 +115,7 @@ const writing = ({ onLineChanged }: PaymentDeps): Operation[] => [
     summary: 'Record a payment that was received elsewhere',
     body: NewPaymentIn,
     success: { status: 201, schema: paymentShape.schema },
+    grouping: { recordOf: (_params, body) => sentId(body, 'customerID'), hold: holdCustomers },
     references: (tx, context, { body }, problems) => resolvePayment(tx, context, body, problems, null),
     write: async (tx, context, { body }, _record, { wanted, customer, asked, ids }: Resolved) => {
       const record = await addPayment(tx, context, wanted as NewPayment, asked as Asked, { ...(ids && { drawn: ids }) })

@@ -250,6 +250,19 @@ export async function lockCustomersOf(
      order by c.customer_id for no key update of c`)
 }
 
+/** Locks the customers of subscriptions whom no other transaction holds. Returns the customer of each subscription whose customer is held. */
+export async function holdCustomersOf(
+  tx: Transaction,
+  ids: readonly SubscriptionId[],
+): Promise<ReadonlyMap<SubscriptionId, CustomerId>> {
+  const held = await tx.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
+    select s.subscription_id as "id", c.customer_id as "customerId"
+      from subscriptions s join customers c on c.account_id = ${tx.account} and c.customer_id = s.customer_id
+     where s.account_id = ${tx.account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])
+     order by c.customer_id for no key update of c skip locked`)
+  return new Map(held.map(({ id, customerId }) => [id, customerId]))
+}
+
 export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}

@@ -98,6 +98,7 @@ export async function recordUsage(
   { reports, components, known }: ReportedUsage,
 ): Promise<boolean> {
   const { today } = context.moment
+  if (isDue(given, context)) tx.alone()
   const failure = await tryToBill(tx, context, given)
   const subject = isDue(given, context)
     ? await subjectOf(tx, given.id)
@@ -122,6 +123,7 @@ export async function recordUsage(
       entries.push(tallies.count(counted, report, day))
     } else {
       if (failure) throw failure
+      tx.alone()
       isSetChanged = true
       counted.components.set(report.componentId, quantityAfter(counted, component, report, today))
       entries.push({ ...report, day, cycleFrom: null, part: null })

@@ -5,6 +5,8 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { fillComponentIds, filteredComponent } from '../packages/by-code.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { idIn } from '../../platform/http/sent-id.ts'
+import { isJsonObject, type Json } from '../../platform/wire/json.ts'
 import { foundSubscription, subscriptionKind } from '../subscriptions/record.ts'
 import {
   type BulkBody,
@@ -17,7 +19,7 @@ import {
   usageFilters,
   usageShape,
 } from '../subscription-components/wire.ts'
-import type { SubscriptionView } from '../subscriptions/queries.ts'
+import { holdCustomersOf, type SubscriptionView } from '../subscriptions/queries.ts'
 import { recordPlain } from './plain.ts'
 import { type PlainUsage, readPlainUsage } from './plain-wire.ts'
 import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
@@ -83,6 +85,9 @@ const bulkAnswer = (Recorded: number, Duplicates: number) => ({
   body: BulkUsageOut.write({ Recorded, Duplicates }),
 })
 
+/** Returns whether a body reports more than one entry. */
+const isList = (body: Json | undefined): boolean => isJsonObject(body) && Object.hasOwn(body, 'componentUsage')
+
 export const usageOperations = (): Operation[] => [
   writeOperation({
     id: 'recordUsage',
@@ -95,6 +100,10 @@ export const usageOperations = (): Operation[] => [
     representation: subscriptionKind.representation,
     refusals: {
       409: 'The subscription has ended or does not have the component, usage would fall below 0, or a UsageKey has other values',
+    },
+    grouping: {
+      recordOf: ({ subscriptionID }, body) => (isList(body) ? undefined : idIn(subscriptionID)),
+      hold: holdCustomersOf,
     },
     record: subscriptionKind.editing.record,
     references: async (tx, context, { body }, problems: Problems, s: SubscriptionView) =>

@@ -7,10 +7,11 @@ import { Turns } from '../turns.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
 import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
+import { gatherOn } from './gathered.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
-import { accountScope, BEGIN, type Plans, transactionScope } from './scoped-query.ts'
+import { accountScope, BEGIN, lockTimeout, type Plans, transactionScope } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
 import { type Fragment, fragment, NOTHING, type Statement } from './sql.ts'
@@ -44,6 +45,11 @@ export interface Transaction extends Queryable {
   portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined>
   /** Runs work of which nothing stays if it fails, while what came before it does. Throws its failure; the transaction goes on. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Begins the work anew by itself where it shares its transaction with other requests, see `http/grouped-writes.ts`: before what reaches beyond
+   * the record of its request, and before the first write.
+   */
+  alone(): void
 }
 
 export interface TransactionSettings {
@@ -56,6 +62,11 @@ export interface TransactionSettings {
   statementMs?: number
   /** How long the transaction may last, in milliseconds; left out: TRANSACTION_MS. More only for what adds no records. */
   boundMs?: number
+  /**
+   * Of work that many statements wait in at once: they leave together, without savepoints and portions; what fails is not tried again, and a lock
+   * is waited for so many milliseconds at most.
+   */
+  gathered?: { lockMs: number }
 }
 
 /** Statements that belong to no account. */
@@ -236,8 +247,10 @@ export function openDatabase(
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
     transaction: (account, work, settings) => {
-      const once = () => withClient((client) => transact(client, account, work, settings), settings?.statementMs)
-      const done = () => guarded(() => retried(once))
+      // Statements that leave together are answered together.
+      const answerMs = settings?.gathered ? settings.boundMs : settings?.statementMs
+      const once = () => withClient((client) => transact(client, account, work, settings), answerMs)
+      const done = () => guarded(settings?.gathered ? once : () => retried(once))
       if (!settings?.isShared) return done()
       turns.note(account)
       return writes.run(account, done)
@@ -270,8 +283,9 @@ async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
-  { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS }: TransactionSettings = {},
+  settings: TransactionSettings = {},
 ): Promise<T> {
+  const { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS } = settings
   const committed: (() => void)[] = []
   // The first failure of a statement that nobody waited for, and the first failure at all. Later ones only mean that the transaction had failed.
   let failure: unknown
@@ -285,7 +299,14 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
+  const gathered = settings.gathered && gatherOn(client, [BEGIN])
+  const run = <Row>(statement: Statement): Promise<Row[]> => {
+    if (gathered) return gathered.rows<Row>(statement)
+    sendTogether(client)
+    return runRows<Row>(client, statement)
+  }
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
+    assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
     await client.query('savepoint attempt')
     const [sentBefore, committedBefore] = [sent.length, committed.length]
@@ -307,29 +328,32 @@ async function transact<T>(
   sendTogether(client)
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
-  send(runRows(client, transactionScope(account, plans, statementMs), isolation ? [] : [BEGIN]))
+  const scope = transactionScope(account, plans, statementMs)
+  send(gathered ? gathered.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
+  if (settings.gathered) send(run(lockTimeout(settings.gathered.lockMs)))
   let result: T
   try {
     result = await work({
       account,
       rows: async <Row>(statement: Statement) => {
-        sendTogether(client)
         try {
-          return await runRows<Row>(client, statement)
+          return await run<Row>(statement)
         } catch (error) {
           firstFailure ??= error
           throw error
         }
       },
-      send: (statement) => {
-        sendTogether(client)
-        send(runRows(client, statement))
+      send: (statement) => send(run(statement)),
+      portions: (statement, size) => {
+        assert(!gathered, 'work that shares a transaction reads no portions')
+        return portionsOf(client, statement, size)
       },
-      portions: (statement, size) => portionsOf(client, statement, size),
+      alone: () => {},
       afterCommit: (callback) => committed.push(callback),
       savepoint,
     })
     bound.check()
+    gathered?.finish()
     sendTogether(client)
     const commit = client.query('commit')
     await Promise.all([...sent, commit])
@@ -337,6 +361,7 @@ async function transact<T>(
     const { command } = await commit
     assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
   } catch (error) {
+    gathered?.drop()
     await client.query('rollback').catch(() => {})
     throw failure ?? (isAfterFailure(error) ? firstFailure : error)
   } finally {

@@ -34,3 +34,10 @@ export const transactionScope = (account: bigint, plans: Plans, statementMs: num
   text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
   values: [account, PLAN_MODES[plans], statementMs],
 })
+
+/** Returns the statement that bounds how long a lock is waited for until the end of the transaction. */
+export const lockTimeout = (lockMs: number): Statement => ({
+  name: 'perennial_lock_timeout',
+  text: "select set_config('lock_timeout', $1, true)",
+  values: [lockMs],
+})

@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Places } from '../places.ts'
-import type { Caller, RealClock, RequestContext } from '../../kernel/context.ts'
+import type { Account, Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
+import type { GroupedWrites } from './grouped-writes.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { KnownLong } from './known-long.ts'
 import type { RateState } from './rate-limit.ts'
@@ -30,8 +31,10 @@ export interface HttpDeps {
   /** Finds the caller of an Authorization header, or throws 401 or 429. */
   authenticate(header: string | undefined, address: string): Promise<Caller>
   /** The account as a write sees it, read in its transaction. */
-  freshContext(tx: Transaction, caller: Caller): Promise<RequestContext>
+  freshAccount(tx: Transaction): Promise<Account>
   contextOf(caller: Caller): RequestContext
+  /** Does writes that come at once in common transactions. */
+  groupedWrites: Pick<GroupedWrites, 'run'>
   /** Bounds how many expensive answers an account has under way at a time, until their bodies are made. */
   expensiveAnswers: Pick<Places, 'run'>
   /** Bounds how many expensive reads are made at a time. */

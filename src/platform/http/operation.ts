@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from '../database/database.ts'
 import type { Snapshot } from '../database/reads.ts'
 import type { SettledUpdates } from '../database/updates.ts'
 import type { Plans } from '../database/scoped-query.ts'
+import type { Json } from '../wire/json.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
@@ -131,6 +132,17 @@ export interface ReadOperation<Body = never, Query = never, Db = Snapshot> exten
   read(db: Db, context: RequestContext, input: Input<Body, Query>): Promise<Answer>
 }
 
+/**
+ * Declares that requests of an operation that come at once may share a transaction, see grouped-writes.ts. All of its work has to be about one customer,
+ * who is held for it, or to add one; where it turns out to be about more it calls `alone` of its transaction before it writes anything.
+ */
+export interface Grouping {
+  /** Returns the record that a request is about; null where it adds one, undefined where it is to be done alone. */
+  recordOf(params: PathParams, body: Json | undefined): bigint | null | undefined
+  /** Locks the customers of records and passes over those that others hold. Returns the customer of each record that is held. */
+  hold?(tx: Transaction, records: readonly bigint[]): Promise<ReadonlyMap<bigint, bigint>>
+}
+
 export interface WriteOperation<
   Record = unknown,
   Body = never,
@@ -145,6 +157,8 @@ export interface WriteOperation<
   plans?: Plans
   /** Reads and writes bodies in which nothing is unusual, with the same outcome; of an operation that finds no record by its path and has no representation. */
   plainWay?: PlainWay<any>
+  /** Requests that come at once may share a transaction. */
+  grouping?: Grouping
   /** Locks and loads the record that the request is about; a missing one is a 404 before anything else is looked at. */
   record?(tx: Transaction, context: RequestContext, input: Input<Body | undefined, Query>): Promise<Record>
   /** The present ETag of the record: given, If-Match is honoured. */
