@@ -13,7 +13,7 @@ import type { OfShape } from './kept-line-queries.ts'
 /** Invoices as columns: identifiers as bigint[], positions as integer[]. */
 export interface StampedInvoices extends StampedRecords {
   subscriptionIds: ArrayParameter
-  /** What each refers to for its lines and taxes. */
+  /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
   kept: { shapeIds: ArrayParameter; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
   /** Details of collection of each; null where no invoice of them is collected. */
   collected: { gatewayIds: ArrayParameter; methodIds: ArrayParameter; nextTryDates: ArrayParameter } | null

@@ -90,7 +90,7 @@ export interface DrawnRun {
 }
 
 /** Draws identifiers of charges and taxes, as stretches in rising order: another writer may draw in between. */
-export async function drawLineIds(
+export async function drawKeptIds(
   tx: Transaction,
   { charges, taxes }: { charges: number; taxes: number },
 ): Promise<{ charges: DrawnRun[]; taxes: DrawnRun[] }> {

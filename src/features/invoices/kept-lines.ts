@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import {
   type DrawnRun,
-  drawLineIds,
+  drawKeptIds,
   insertLooseCharges,
   insertLooseTaxes,
   insertOwnCharges,
@@ -49,7 +49,7 @@ export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptIn
     taxes: countOf(({ amounts }) => amounts.taxes.length),
   }
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
-  const drawn = await drawLineIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
+  const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
   const loose: { charges: LooseLine[]; taxes: LooseLine[] } = { charges: [], taxes: [] }
   const kept = shapeOf.map((shape, index): KeptInvoice => {

@@ -96,7 +96,7 @@ export async function checkReferences(tx: Transaction, page: readonly CheckedInv
 /** So many shapes are remembered; a verification goes through invoices in their order, which shares the newest. */
 const REMEMBERED_MAX = 100_000
 
-/** Shapes whose lines have been computed again, with the total that they come to: they say the same for each invoice that has them. */
+/** Shapes whose lines have been computed again, with the total that they come to: they are the same for each invoice that has them. */
 export class ComputedShapes {
   readonly #totals = new Map<string, bigint>()
 
