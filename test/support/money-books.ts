@@ -50,7 +50,7 @@ posted as (
          sum(case when debit = 'receivable' then amount_minor when credit = 'receivable' then -amount_minor else 0 end) as receivable,
          sum(case when credit = 'unapplied' then amount_minor when debit = 'unapplied' then -amount_minor else 0 end) as unapplied,
          sum(case when debit = 'clearing' then amount_minor when credit = 'clearing' then -amount_minor else 0 end) as clearing
-    from ledger_entries where account_id = $1 group by customer_id, currency)
+    from ledger where account_id = $1 group by customer_id, currency)
 select format('%s %s: %s applied, its allocations come to %s', g.kind, g.id, g.applied_minor, coalesce(s.sum, 0)) as said
   from given g left join (select given_kind, given_id, sum(amount_minor) from a group by 1, 2) s on s.given_kind = g.kind and s.given_id = g.id
  where g.applied_minor <> coalesce(s.sum, 0)
@@ -162,7 +162,7 @@ moves as (
     from allocations where account_id = $1 and ended_on is not null
   union all
   select record_type, record_id, credit, debit, case when tax_name is null then '' else tax_name || ' ' || tax_rate end, dated, amount_minor
-    from ledger_entries where account_id = $1 and event <> 'tax_taken_back'),
+    from ledger where account_id = $1 and event <> 'tax_taken_back'),
 sides as (
   select record_type, id, debit as account, tax, dated, amount from moves
   union all
@@ -186,7 +186,7 @@ ruled as (
 posted as (
   select record_id as settlement_id, tax_name as name, tax_rate as rate,
          sum(case when debit = 'tax' then amount_minor else -amount_minor end) as amount
-    from ledger_entries where account_id = $1 and event = 'tax_taken_back' and record_type = 'settlement'
+    from ledger where account_id = $1 and event = 'tax_taken_back' and record_type = 'settlement'
    group by 1, 2, 3 having sum(case when debit = 'tax' then amount_minor else -amount_minor end) <> 0),
 invoiced as (
   select i.invoice_id, i.total_minor as total,

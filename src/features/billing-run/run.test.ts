@@ -2,9 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { ORDER_OF_DAY } from '../../duties.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { scheduleRuns } from './duties.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import { addCustomer, addPackage, addTax, checkBooks, invoicesOf, moveTo, rowsOf } from '../../../test/support/shop.ts'
+import {
+  addCustomer,
+  addPackage,
+  addTax,
+  checkBooks,
+  differencesOf,
+  invoicesOf,
+  moveTo,
+  rowsOf,
+} from '../../../test/support/shop.ts'
 import { releaseRun } from './queries.ts'
 import { takeRun, workRun } from './run.ts'
 import {
@@ -132,18 +141,25 @@ describe('exactly once', () => {
     expect(await workRun(deps(), client.id, run)).toMatchObject({ done: 2 })
   })
 
-  test('a period that was billed before is refused by the database itself', async () => {
+  test('the database refuses a state that is set back; where more is set back behind its back, verification tells of the days that are billed twice', async () => {
     const { client, ids } = await dueAccount(1)
-    await workRun(deps(), client.id, await newRun(service, client.id, '2027-01-01'))
-    await service.db.transaction(client.id, (tx) =>
-      tx.rows(
-        sql`update subscription_billing set next_from = '2027-01-01', due_on = '2027-01-01' where account_id = ${client.id}`,
-      ),
-    )
-    const again = await workRun(deps(), client.id, await newRun(service, client.id, '2027-01-01'))
-    expect(again).toMatchObject({ invoices: 0, failures: [{ recordId: ids[0] }] })
-    expect(again?.failures[0]?.reason).toContain('billed before')
+    await moveTo(client, '2027-02-02')
+    const setBack = (lastFrom: Fragment) =>
+      service.db.transaction(client.id, (tx) =>
+        tx.rows(
+          sql`update subscription_billing set next_from = '2027-02-01', due_on = '2027-02-01', last_from = ${lastFrom} where account_id = ${client.id}`,
+        ),
+      )
+    await expect(setBack(fragment`last_from`)).rejects.toThrow('subscription_billing_onward')
     await checkBooks(service, client)
+    await setBack(fragment`'2027-01-01'`)
+    await moveTo(client, '2027-02-03')
+    const told = await differencesOf(service, client)
+    expect(told.map(({ check, recordType, recordId }) => ({ check, recordType, recordId }))).toContainEqual({
+      check: 'days charged twice',
+      recordType: 'subscription',
+      recordId: ids[0],
+    })
   })
 })
 

@@ -216,7 +216,8 @@ test('what the database refuses is a failure of the record as well: reports stay
   const id = (await add({ componentUsage: [{ componentID }] })).body.subscriptionID
   const path = `/v1/subscriptions/${id}`
   const { customerID } = (await client.get(path)).body
-  // A period that has been charged, of which the state knows nothing.
+  await use(client, id, { componentID, NumUnits: 1 })
+  // A period that has been charged, of which the state knows nothing. What is charged with usage are rows, which the database compares.
   await service.db.transaction(client.id, (tx) =>
     tx.rows(sql`
     insert into charge_rows (account_id, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch, item_id, part, bracket_index,
