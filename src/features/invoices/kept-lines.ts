@@ -89,7 +89,7 @@ class OwnLines {
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
   readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
-  /** Where the lines and taxes of a shape begin among those that are sent, counted from 0. */
+  /** Places at which the lines and taxes of a shape begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
   constructor(shapes: readonly NewInvoice[]) {

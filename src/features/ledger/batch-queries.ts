@@ -79,7 +79,7 @@ export const drawEntryIds = (tx: Transaction, count: number) =>
      group by stretch order by 1`)
 
 /** Batch to be written: a stretch of the invoices that are posted together. */
-export interface NewBatch {
+export interface NewPostingBatch {
   firstEntryId: Id
   firstInvoiceId: InvoiceId
   /** Places of its first and last invoice among all, counted from 1. */
@@ -105,10 +105,10 @@ export interface PostedTogether {
 
 export function sendBatches(
   tx: Transaction,
-  batches: readonly NewBatch[],
+  batches: readonly NewPostingBatch[],
   { stride, postedAt, customerIds, shapeIds }: PostedTogether,
 ): void {
-  const places = (of: (batch: NewBatch) => number) => fragment`${positionsColumn(batches.map(of))}::integer[]`
+  const places = (of: (batch: NewPostingBatch) => number) => fragment`${positionsColumn(batches.map(of))}::integer[]`
   tx.send(sql`
     insert into posting_batches (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, shape_ids,
       hash)
@@ -122,7 +122,7 @@ export function sendBatches(
      order by b.first_entry`)
 }
 
-/** What one customer owes more of a currency. */
+/** Amount of a shape that each customer owes more of a currency, in minor units. */
 export interface OwedMore {
   shape: number
   currency: string
@@ -211,6 +211,9 @@ export interface StoredBatch {
   stride: number
   entries: number
   postedAt: Instant
+  /** First and last day of its entries. */
+  from: IsoDate
+  to: IsoDate
   customerIds: string
   shapeIds: string
   /** In hexadecimal. */
@@ -219,10 +222,11 @@ export interface StoredBatch {
 
 const BATCH = fragment`
   b.first_entry_id as "id", b.first_invoice_id as "firstInvoiceId", b.stride, b.entries, b.posted_at as "postedAt",
+  b.dated_from as "from", b.dated_to as "to",
   array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.shape_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
 
 /** Lists batches behind an identifier of an entry, in the order of their entries. */
-export const listBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+export const listPostingBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<StoredBatch>(sql`
     select ${BATCH} from posting_batches b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
 

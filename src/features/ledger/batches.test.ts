@@ -202,7 +202,32 @@ test.each([
   [
     'an invoice that says something else than was posted',
     `update invoices set invoice_date = invoice_date + 1 where account_id = :account and invoice_id = (select min(first_invoice_id) from posting_batches where account_id = :account)`,
-    /^ledger entries: invoice # of customer #: entry invoice_issued/,
+    /^entries of batches: invoice # of customer #: entry invoice_issued/,
+  ],
+  [
+    'the days by which a batch is found',
+    `update posting_batches set dated_to = dated_to - 1, dated_from = dated_from - 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    /^ledger batches: ledger batch \d+: days says/,
+  ],
+  [
+    'the lines of a shape',
+    `update posting_shape_entries set line = line + 1 where account_id = :account and posting_shape_id = ${SHAPE}`,
+    /^ledger batches: ledger batch \d+: line of shape # says 1, should say 0/,
+  ],
+  [
+    'the stride of a batch',
+    `update posting_batches set stride = 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    /^ledger batches: ledger batch \d+: (stride|hash) says/,
+  ],
+  [
+    'the number of entries of a batch',
+    `update posting_batches set entries = entries + 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    /^ledger batches: ledger batch \d+: number of entries says/,
+  ],
+  [
+    'the first invoice of a batch',
+    `update posting_batches set first_invoice_id = first_invoice_id + 100000 where account_id = :account and first_entry_id = ${BATCH}`,
+    /^ledger batches: ledger batch \d+: hash says/,
   ],
 ])('verification tells of %s', async (_, statement, expected) => {
   expect(reported(await tampered(statement))).toContainEqual(expect.stringMatching(expected))

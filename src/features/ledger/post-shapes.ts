@@ -11,7 +11,7 @@ import {
   drawEntryIds,
   listPostingShapes,
   moveReceivables,
-  type NewBatch,
+  type NewPostingBatch,
   sendBatches,
   sendPostingShapes,
   type ShapeEntry,
@@ -160,11 +160,11 @@ function batchesOf(
   postedAt: Instant,
   posted: PostedInvoices,
   shapes: readonly PostingShape[],
-): NewBatch[] {
+): NewPostingBatch[] {
   const { ids, shapeOf } = posted
   const most = Math.min(BATCH_INVOICES_MAX, Math.floor(BATCH_ENTRIES_MAX / stride))
   assert(most > 0, 'an invoice fits into a batch')
-  const batches: NewBatch[] = []
+  const batches: NewPostingBatch[] = []
   let place = 0
   for (const { first, count } of firsts) {
     const end = place + count

@@ -6,7 +6,7 @@ import { namesOf, sql } from '../../platform/database/sql.ts'
 import type { ComponentFacts } from './queries.ts'
 
 /**
- * Components of subscriptions by their facts: a row for each combination that there is, with the subscriptions that have it. Numbers are told apart as
+ * Components of subscriptions by their facts: a row for each combination that there is, with the subscriptions that have it. Numbers are distinguished as
  * texts, because 1 and 1.0 are equal and yet are not stored alike.
  */
 

@@ -40,7 +40,7 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   customer_totals: 'links,head',
 }
 
-/** Where lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
+/** Tables in which lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
 const ELSEWHERE = new Set([
   ...['charge_rows', 'invoice_tax_rows', 'invoice_shapes', 'shape_charges', 'shape_taxes'],
   ...['ledger_entries', 'posting_shapes', 'posting_shape_entries', 'posting_batches', 'ledger'],
@@ -429,7 +429,7 @@ const countsOf = (all: readonly Planned[]) => {
 const listAlike = async (tx: Transaction, customers: readonly CustomerId[], day: IsoDate) =>
   alikeOf(tx, tx.account, await listSteady(tx, tx.account, customers, { day, runId: 0n }))
 
-/** What was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds. */
+/** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds. */
 const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rises: 0 }
 
 /** The customers whose subscriptions are billed by their shapes on a day, and the others. */

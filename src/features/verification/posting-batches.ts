@@ -1,9 +1,10 @@
 import { amountText } from '../../kernel/currencies.ts'
 import { LEDGER_ACCOUNTS, type Posting } from '../../engine/money/postings.ts'
+import { earlier, type IsoDate, later } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listBatches, type ShapeEntry, type StoredBatch } from '../ledger/batch-queries.ts'
+import { BATCH_ENTRIES_MAX, listPostingBatches, type ShapeEntry, type StoredBatch } from '../ledger/batch-queries.ts'
 import { BATCHES_AT_ONCE, type Member, membersOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
 import { hashOfBatch, hashOfShape } from '../ledger/post-shapes.ts'
 import type { Check, Report } from './difference.ts'
@@ -27,7 +28,7 @@ async function eachBatch(
   let invoices = 0
   await eachPage(
     fromMark(reading),
-    (after, limit) => listBatches(tx, tx.account, after, limit),
+    (after, limit) => listPostingBatches(tx, tx.account, after, limit),
     async (batches) => {
       await look(batches, await shapesOf(batches))
       for (const { customerIds } of batches) invoices += customerIds.split(',').length
@@ -61,19 +62,38 @@ export const postingBatches: Check = {
 function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
   const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
   const members = membersOf(batch)
+  const days: IsoDate[] = []
   let entries = 0
   for (const { shapeId } of members) {
     const shape = shapes.get(shapeId)
     if (!checked.has(shapeId)) checked.set(shapeId, checkShape(shapeId, shape, about, report))
     entries += shape?.entries.length ?? 0
+    for (const { dated } of shape?.entries ?? []) days.push(dated)
   }
   if (entries !== batch.entries)
     report({ ...about, what: 'number of entries', stored: String(batch.entries), expected: String(entries) })
+  if (days.length > 0) checkDays(batch, { from: days.reduce(earlier), to: days.reduce(later) }, about, report)
+  const longest = Math.max(...members.map(({ shapeId }) => shapes.get(shapeId)?.entries.length ?? 0))
+  if (longest > batch.stride)
+    report({ ...about, what: 'stride', stored: String(batch.stride), expected: `${longest} or more` })
   const should = hashOfBatch(
     batchFacts(batch),
     members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! })),
   )
   if (should !== batch.hash) report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+}
+
+type About = { customerId: null; recordType: 'ledger_batch'; recordId: Id }
+
+/** Compares the days by which a batch is found with those of its entries. */
+function checkDays(
+  batch: StoredBatch,
+  { from, to }: { from: IsoDate; to: IsoDate },
+  about: About,
+  report: Report,
+): void {
+  if (batch.from === from && batch.to === to) return
+  report({ ...about, what: 'days', stored: `${batch.from} to ${batch.to}`, expected: `${from} to ${to}` })
 }
 
 const batchFacts = ({ id, firstInvoiceId, stride, postedAt }: StoredBatch) => ({
@@ -84,17 +104,15 @@ const batchFacts = ({ id, firstInvoiceId, stride, postedAt }: StoredBatch) => ({
 })
 
 /** Reports what is wrong with a shape; returns the hash that its entries come to. */
-function checkShape(
-  id: Id,
-  shape: StoredShape | undefined,
-  about: { customerId: null; recordType: 'ledger_batch'; recordId: Id },
-  report: Report,
-): string {
+function checkShape(id: Id, shape: StoredShape | undefined, about: About, report: Report): string {
   const what = `shape ${id}`
   if (!shape) {
     report({ ...about, what, stored: 'nothing', expected: 'some entries' })
     return ''
   }
+  // Identifiers of entries follow from it.
+  for (const [place, { line }] of shape.entries.entries())
+    if (line !== place) report({ ...about, what: `line of ${what}`, stored: String(line), expected: String(place) })
   const hash = hashOfShape(shape.entries)
   if (hash !== shape.hash)
     report({
@@ -138,9 +156,10 @@ export const batchPlaces: Check = {
   },
 }
 
-/** What is posted of each invoice of a batch, with all other entries of it, is what the posting rules make of the invoice. */
+/** Entries of each invoice of a batch, with all others of it, are what the posting rules make of the invoice. */
 export const batchedEntries: Check = {
-  name: 'ledger entries',
+  // Another name than that of the entries that stand by themselves: how far each was verified is kept under it.
+  name: 'entries of batches',
   run: (tx, report, reading) =>
     eachBatch(tx, reading, async (batches, shapes) => {
       const members = batches.flatMap(membersOf)

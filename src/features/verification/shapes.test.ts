@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { reported, tamperWith } from './tamper.testing.ts'
+import type { CheckedInvoice } from './invoices-queries.ts'
+import { ComputedShapes } from './shapes.ts'
 
 /** Shapes of invoices, what refers to them, and the identifiers that they give: whatever is changed of them behind the service's back is named. */
 
@@ -170,4 +172,21 @@ test('a billing that does not move the state of a subscription onward is refused
       client.id,
     ]),
   ).rejects.toThrow(/subscription_billing_onward/)
+})
+
+test('shapes are forgotten between pages only, so that no invoice of a page is left without what was known of it', () => {
+  const invoice = (id: bigint, shapeId: bigint) => ({ id, shapeId, currency: 'USD' }) as CheckedInvoice
+  const computed = new ComputedShapes(2)
+  const look = (page: CheckedInvoice[]) => {
+    const read = computed.toRead(page).map(({ id }) => id)
+    const known = page.map((one) => {
+      const total = computed.totalOf(one)
+      if (total === undefined) computed.keep(one, one.shapeId ?? 0n)
+      return total
+    })
+    return { read, known }
+  }
+  const [a, b, c, again] = [invoice(1n, 1n), invoice(2n, 2n), invoice(3n, 3n), invoice(4n, 1n)]
+  expect(look([a, b, c, again])).toEqual({ read: [1n, 2n, 3n], known: [undefined, undefined, undefined, 1n] })
+  expect(look([again, b])).toEqual({ read: [4n, 2n], known: [undefined, undefined] })
 })

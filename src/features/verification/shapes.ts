@@ -99,6 +99,11 @@ const REMEMBERED_MAX = 100_000
 /** Shapes whose lines have been computed again, with the total that they come to: they are the same for each invoice that has them. */
 export class ComputedShapes {
   readonly #totals = new Map<string, bigint>()
+  readonly #most: number
+
+  constructor(most = REMEMBERED_MAX) {
+    this.#most = most
+  }
 
   /** Returns the total of an invoice's shape, in minor units; undefined where its lines are still to be looked at. */
   totalOf(invoice: Pick<CheckedInvoice, 'shapeId' | 'currency'>): bigint | undefined {
@@ -108,12 +113,13 @@ export class ComputedShapes {
   /** Keeps the total of an invoice's shape. */
   keep({ shapeId, currency }: Pick<CheckedInvoice, 'shapeId' | 'currency'>, totalMinor: bigint): void {
     if (shapeId === null) return
-    if (this.#totals.size >= REMEMBERED_MAX) this.#totals.clear()
     this.#totals.set(keyOf(shapeId, currency), totalMinor)
   }
 
   /** Returns those of some invoices whose lines are to be read: with shapes, one of each that is not known. */
   toRead<Invoice extends CheckedInvoice>(invoices: readonly Invoice[]): Invoice[] {
+    // Not while a page is looked at, which counts on what was known when it began.
+    if (this.#totals.size >= this.#most) this.#totals.clear()
     const seen = new Set<string>()
     return invoices.filter((invoice) => {
       if (invoice.shapeId === null) return true

@@ -62,11 +62,14 @@ class Member {
       if (this.#hasLeft) throw new Alone()
       if (answer) this.outcome = { answer, committed: this.#committed }
     } catch (thrown) {
+      const hasLeft = this.#hasLeft
+      // What it began besides may not write any more.
+      this.#hasLeft = true
       this.work = undefined
       // Nothing of the group is committed then.
       if (this.#hasWritten) throw thrown
       // A refusal of the second step may have seen what others of the group have written.
-      this.outcome = this.#hasLeft || this.#isWorking ? undefined : { refusal: thrown }
+      this.outcome = hasLeft || this.#isWorking ? undefined : { refusal: thrown }
     }
   }
 
