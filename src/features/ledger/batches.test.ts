@@ -211,8 +211,8 @@ test.each([
   ],
   [
     'the lines of a shape',
-    `update posting_shape_entries set line = line + 1 where account_id = :account and posting_shape_id = ${SHAPE}`,
-    /^ledger batches: ledger batch \d+: line of shape # says 1, should say 0/,
+    `update posting_shape_entries set line = line + 10 where account_id = :account and posting_shape_id = ${SHAPE}`,
+    /^ledger batches: ledger batch \d+: line of shape # says 10, should say 0/,
   ],
   [
     'the stride of a batch',
