@@ -140,15 +140,15 @@ function pathOf(operation: Operation, { path = () => ({}), query = QUERIES[opera
   return text === '' ? found : `${found}?${text}`
 }
 
-/** Identifiers, tokens, keys and hashes that are drawn anew in each run. */
+/** Identifiers, tokens, keys and hashes that are drawn anew in each run; a token may begin with a hyphen, which is no boundary of a word. */
 const RANDOM =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32,}\b|(?<=[-x])[a-z2-7]{26}\b|(?<=whsec_)[\w+/]{43}=|\b(?!whsec_)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{32,}/g
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32,}\b|(?<=[-x])[a-z2-7]{26}\b|(?<=whsec_)[\w+/]{43}=|(?<![\w-])(?!whsec_)(?=[\w-]*[A-Z])(?=[\w-]*[\d_-])[\w-]{32,}/g
 
-/** An instant of the machine's clock; those of the story have whole seconds. */
-const REAL_INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?!000)\d{3}Z/g
+/** An instant of the machine's clock; those of the story have whole minutes. */
+const REAL_INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:(?!00\.000)\d\d\.\d{3}Z/g
 
 /** Puts others in the places of random texts, of the same form and always the same: one for each, wherever it stands. */
-function withoutRandom(recorded: Record<string, RecordedCall>): Record<string, RecordedCall> {
+export function withoutRandom(recorded: Record<string, RecordedCall>): Record<string, RecordedCall> {
   const others = new Map<string, string>()
   const text = JSON.stringify(recorded)
     .replaceAll(RANDOM, (found) => {

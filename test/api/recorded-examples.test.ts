@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FIRST_DAY, NOW, recordExamples } from '../../scripts/recording.ts'
+import { FIRST_DAY, NOW, recordExamples, withoutRandom } from '../../scripts/recording.ts'
 import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE } from '../../src/demo/catalogue.ts'
 import { midnightOf } from '../../src/kernel/zone.ts'
 import { RECORDED } from '../../src/platform/http/recorded.ts'
@@ -18,4 +18,21 @@ test('the service answers each example as it was recorded; if that should change
   const recorded = await recordExamples(client.request)
   expect(Object.keys(recorded)).toEqual(Object.keys(RECORDED))
   for (const [id, call] of Object.entries(recorded)) expect({ id, ...call }).toEqual({ id, ...RECORDED[id] })
+})
+
+test('what was drawn is replaced whatever it begins with, and the same text always by the same other', () => {
+  const drawn = (Token: string, SetAt: string) => ({
+    getX: {
+      path: '/v1/x',
+      body: undefined,
+      status: 200,
+      answer: { Token, SetAt, Again: `https://x/${Token}` },
+      preview: undefined,
+    },
+  })
+  const tokens = ['aB3', '-B3', '_B3', '--3', 'aBc'].map((start) => `${start}${'xY-z'.repeat(8)}`.slice(0, 32))
+  const instants = ['2026-11-24T08:10:07.000Z', '2026-11-24T08:10:00.001Z', '2026-11-24T08:10:59.999Z']
+  const [first, ...others] = tokens.flatMap((token) => instants.map((at) => withoutRandom(drawn(token, at))))
+  expect(first?.['getX']?.answer).toMatchObject({ SetAt: NOW, Again: expect.not.stringContaining('xY-z') })
+  for (const other of others) expect(other).toEqual(first)
 })
