@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import type { ArrayParameter } from '../../platform/database/columns.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -26,12 +27,8 @@ const { invoiceId: _charged, subscriptionId: _billed, ...SHARED_BY_CHARGES } = C
 
 /** Draws identifiers ahead, in rising order. */
 export async function drawManyInvoiceIds(tx: Transaction, count: number): Promise<InvoiceId[]> {
-  const { ids } = (await firstRow<{ ids: string }>(
-    tx,
-    sql`select string_agg(id::text, ',' order by id) as "ids"
-          from (select nextval('invoices_invoice_id_seq') as id from generate_series(1, ${count})) as drawn`,
-  )) as { ids: string }
-  return ids.split(',').map(BigInt)
+  const [drawn = []] = await drawIds(tx, [{ sequence: 'invoices_invoice_id_seq', count }])
+  return idsOfStretches(drawn)
 }
 
 /** Writes charges that stand on no invoice: they belong to the subscription alone. */

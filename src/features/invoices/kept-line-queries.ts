@@ -2,6 +2,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 
@@ -83,27 +84,16 @@ export const insertShapes = (tx: Transaction, sent: SentShapes) =>
     insert into shape_taxes (account_id, shape_id, line, ${TAX_NAMES})
     select ${tx.account}, n.shape_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape`)
 
-/** Identifiers that follow each other without a gap. */
-export interface DrawnRun {
-  first: Id
-  count: number
-}
-
-/** Draws identifiers of charges and taxes, as stretches in rising order: another writer may draw in between. */
+/** Draws identifiers of charges and taxes. */
 export async function drawKeptIds(
   tx: Transaction,
   { charges, taxes }: { charges: number; taxes: number },
-): Promise<{ charges: DrawnRun[]; taxes: DrawnRun[] }> {
-  const drawn = await tx.rows<DrawnRun & { isTax: boolean }>(sql`
-    with drawn as materialized (
-      select false as is_tax, nextval('charges_charge_id_seq') as id from generate_series(1, ${charges})
-      union all
-      select true, nextval('invoice_taxes_invoice_tax_id_seq') from generate_series(1, ${taxes}))
-    select is_tax as "isTax", min(id) as "first", count(*)::integer as "count"
-      from (select is_tax, id, id - row_number() over (partition by is_tax order by id) as run from drawn) d
-     group by is_tax, run order by 2`)
-  const runs = (isTax: boolean) => drawn.filter((run) => run.isTax === isTax)
-  return { charges: runs(false), taxes: runs(true) }
+): Promise<{ charges: Stretch[]; taxes: Stretch[] }> {
+  const [ofCharges = [], ofTaxes = []] = await drawIds(tx, [
+    { sequence: 'charges_charge_id_seq', count: charges },
+    { sequence: 'invoice_taxes_invoice_tax_id_seq', count: taxes },
+  ])
+  return { charges: ofCharges, taxes: ofTaxes }
 }
 
 /** Line or tax of a kept shape that is written out as a row of an invoice, under an identifier that was drawn for it. */

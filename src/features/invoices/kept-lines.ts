@@ -1,9 +1,9 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { Stretch } from '../../platform/database/drawn.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import {
-  type DrawnRun,
   drawKeptIds,
   insertLooseCharges,
   insertLooseTaxes,
@@ -131,11 +131,11 @@ const idsOf = (ids: Id | readonly Id[] | null, count: number): readonly Id[] =>
 
 /** Identifiers in rising order, as they were drawn: mostly all in one stretch. */
 class Identifiers {
-  readonly #runs: readonly DrawnRun[]
+  readonly #runs: readonly Stretch[]
   #run = 0
   #taken = 0
 
-  constructor(runs: readonly DrawnRun[]) {
+  constructor(runs: readonly Stretch[]) {
     this.#runs = runs
   }
 

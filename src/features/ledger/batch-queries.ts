@@ -1,9 +1,10 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
-import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { bigintList, bigints, dates, positionsColumn, rangeOf } from '../../platform/database/columns.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
+import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { HasUnapplied } from './queries.ts'
 
 /**
@@ -69,14 +70,9 @@ export function sendPostingShapes(
       from added a join given g on g.hash = a.hash join ${source} on s.shape = g.place order by a.posting_shape_id, s.line`)
 }
 
-/**
- * Draws identifiers of entries, and returns the stretches in which they follow each other without a gap: one, unless somebody else drew some meanwhile.
- */
-export const drawEntryIds = (tx: Transaction, count: number) =>
-  tx.rows<{ first: Id; last: Id }>(sql`
-    with drawn as materialized (select nextval('ledger_entries_entry_id_seq') as id from generate_series(1, ${count}))
-    select min(id) as "first", max(id) as "last" from (select id, id - row_number() over (order by id) as stretch from drawn) d
-     group by stretch order by 1`)
+/** Draws identifiers of entries. */
+export const drawEntryIds = async (tx: Transaction, count: number): Promise<Stretch[]> =>
+  (await drawIds(tx, [{ sequence: 'ledger_entries_entry_id_seq', count }])).flat()
 
 /** Batch to be written: a stretch of the invoices that are posted together. */
 export interface NewPostingBatch {
@@ -129,32 +125,49 @@ export interface OwedMore {
   receivableMinor: bigint
 }
 
-/** Moves what customers owe by the shape of what is posted of them. Returns which of them have unallocated money of the currency. */
-export function moveReceivables(
+/** Moves what locked customers owe by the shape of what is posted of them. Returns which of them have unallocated money of the currency. */
+export async function moveReceivables(
   tx: Transaction,
   shapes: readonly OwedMore[],
   customerIds: readonly Id[],
   positions: readonly number[],
 ): Promise<HasUnapplied[]> {
-  const { source } = shapeRelation(shapes, {
-    currency: ['currency', 'text'],
-    receivableMinor: ['receivable', 'bigint'],
-  })
-  return tx.rows<HasUnapplied>(sql`
-    with l as materialized (
-      select r.customer, s.currency, s.receivable
-        from unnest(${bigintList(customerIds)}::bigint[], ${positionsColumn(positions)}::integer[]) as r(customer, shape)
-        join ${source} on s.shape = r.shape),
-    moved as (
-      update customer_totals t set receivable_minor = t.receivable_minor + l.receivable
-        from l where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
-      returning t.customer_id, t.currency, t.unapplied_minor),
-    begun as (
+  const [ids, places] = [bigintList(customerIds), positionsColumn(positions)]
+  const range = rangeOf(
+    customerIds.map((id) => ({ id })),
+    'id',
+  )
+  const known = [...new Set(shapes.map(({ currency }) => currency))]
+  // PostgreSQL walks to an element of a list of texts, and goes straight to one of numbers.
+  const currency = fragment`(${arrayLiteral(known)}::text[])[(${positionsColumn(shapes.map((shape) => known.indexOf(shape.currency) + 1))}::integer[])[p.shape]]`
+  const more = fragment`${currency} as currency, (${bigints(shapes, 'receivableMinor')}::bigint[])[p.shape] as receivable`
+  const { moved, unapplied } = await oneRow<{ moved: number; unapplied: string | null }>(
+    tx,
+    sql`
+      with moved as (
+        update customer_totals t set receivable_minor = t.receivable_minor + l.receivable
+          from (select p.customer, ${more}
+                  from rows from (unnest(${ids}::bigint[]), unnest(${places}::integer[])${range ? counted(customerIds) : NOTHING})
+                    as p(customer, shape)) l
+         where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
+           ${range ? fragment`and t.customer_id between ${range.first} and ${range.last}` : NOTHING}
+        returning t.customer_id, t.currency, t.unapplied_minor)
+      select count(*)::integer as "moved",
+             string_agg(customer_id || ' ' || currency, ',') filter (where unapplied_minor > 0) as "unapplied"
+        from moved`,
+  )
+  if (moved < customerIds.length)
+    await tx.rows(sql`
       insert into customer_totals (account_id, customer_id, currency, receivable_minor)
       select ${tx.account}, l.customer, l.currency, l.receivable
-        from l left join moved m on m.customer_id = l.customer and m.currency = l.currency
-       where m.customer_id is null)
-    select customer_id as "customerId", currency from moved where unapplied_minor > 0`)
+        from (select p.customer, ${more}
+                from unnest(${ids}::bigint[], ${places}::integer[]) as p(customer, shape)) l
+       where not exists (select from customer_totals t
+                          where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency)`)
+  return (unapplied?.split(',') ?? []).map((text) => {
+    const [id = '', currency = ''] = text.split(' ')
+    return { customerId: BigInt(id), currency }
+  })
 }
 
 /** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */

@@ -5,6 +5,7 @@ import { earlier, type Instant, type IsoDate, later } from '../../kernel/calenda
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { Stretch } from '../../platform/database/drawn.ts'
 import {
   BATCH_ENTRIES_MAX,
   BATCH_INVOICES_MAX,
@@ -129,24 +130,21 @@ async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Pro
   return idOf
 }
 
-/** A drawn stretch of identifiers that has room for some invoices. */
-interface Firsts {
-  first: Id
-  count: number
-}
-
 /** How often identifiers are drawn again where others drew between them, so that an invoice would not have its own one after the other. */
 const DRAWS_MAX = 20
 
-/** Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Those between are given to nobody. */
-async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<Firsts[]> {
-  const found: Firsts[] = []
+/**
+ * Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Returns the first of each stretch, and for
+ * how many invoices it has room. Those between are given to nobody.
+ */
+async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<Stretch[]> {
+  const found: Stretch[] = []
   let left = invoices
   for (let draws = 0; left > 0; draws += 1) {
     assert(draws < DRAWS_MAX, 'identifiers of entries follow each other now and then')
-    for (const { first, last } of await drawEntryIds(tx, left * stride)) {
-      const count = Math.min(left, Math.floor(Number(last - first + 1n) / stride))
-      if (count > 0) found.push({ first, count })
+    for (const drawn of await drawEntryIds(tx, left * stride)) {
+      const count = Math.min(left, Math.floor(drawn.count / stride))
+      if (count > 0) found.push({ first: drawn.first, count })
       left -= count
     }
   }
@@ -155,7 +153,7 @@ async function drawFirsts(tx: Transaction, invoices: number, stride: number): Pr
 
 /** Parts invoices into batches: each ends where identifiers of entries or invoices do not follow each other, and when it is full. */
 function batchesOf(
-  firsts: readonly Firsts[],
+  firsts: readonly Stretch[],
   stride: number,
   postedAt: Instant,
   posted: PostedInvoices,

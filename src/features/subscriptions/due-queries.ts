@@ -52,61 +52,96 @@ export async function listDueSubscriptions(
 }
 
 /** Subscriptions that are alike but for who they are and what components they have. */
-export interface SteadyGroup extends Omit<SteadyFacts, 'components'> {
-  /** Number of all that are due, steady or not. */
-  dueCount: number
+export interface SteadyGroup {
+  facts: Omit<SteadyFacts, 'components'>
   hasComponents: boolean
-  /** Lists of numbers with commas between them, in the same order. */
-  ids: string
-  customerIds: string
+  members: { id: SubscriptionId; customerId: CustomerId }[]
 }
 
 /** The facts by which subscriptions are grouped, as they are named below. */
 const STEADY_NAMES = namesOf(
   `"packageId", "packageVersionId", "packageRateTermId", currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata",
-   "leadDays", "hasComponents", "nextFrom", "lastFrom", "dueOn", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
+   "leadDays", "hasComponents", "nextFrom", "lastFrom", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
    "isWaiveTaxes", "taxCategory", "taxReason", "isCompany", "paymentMethod", "paymentTermDays", locale, "isMailWanted"`,
 )
 
+/** Group as it is read: lists of numbers with commas between them, in the same order. */
+interface SteadyRow extends Omit<SteadyFacts, 'components' | 'dueOn' | keyof OfPackage> {
+  packageRateTermId: Id
+  hasComponents: boolean
+  isSteady: boolean
+  ids: string
+  customerIds: string
+}
+
 /**
- * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike. Steady are those past their first
- * period, of which nothing is pending, ending or failing, without a gateway or method of their own, whose customers have no other subscription
- * due on the day.
+ * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike, with the number of all that are due,
+ * steady or not. Steady are those past their first period, of which nothing is pending, ending or failing, without a gateway or method of their own, whose
+ * customers have no other subscription due on the day.
  */
 export async function listSteady(
   tx: Queryable,
   account: AccountId,
   customerIds: readonly CustomerId[],
   due: DueDay,
-): Promise<SteadyGroup[]> {
+): Promise<{ groups: SteadyGroup[]; dueCount: number }> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const rows = await tx.rows<Omit<SteadyGroup, keyof OfPackage>>(sql`
-    with due as materialized (
+  const rows = await tx.rows<SteadyRow>(sql`
+    select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds", ${STEADY_NAMES} from (
       select b.subscription_id, b.customer_id, s.package_id as "packageId", s.package_version_id as "packageVersionId", s.package_rate_term_id as "packageRateTermId",
              s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
              s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
-             s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", b.due_on as "dueOn", s.po_number as "poNumber",
+             s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", s.po_number as "poNumber",
              s.collection_method as "collectionMethod", c.version as "customerVersion", c.country_id as "countryId",
              c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes",
              c.tax_category as "taxCategory", c.tax_reason as "taxReason", c.is_company as "isCompany", c.payment_method as "paymentMethod",
              c.payment_term_days as "paymentTermDays", c.locale, c.auto_send_invoice and c.email is not null as "isMailWanted",
              s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
-               and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date) as is_steady
+               and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date)
+               and s.subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
+               and s.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
+                                               and f.billing_run_id = ${due.runId} and f.record_type = 'subscription') as "isSteady"
         from subscription_billing b
         join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
         join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
        where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
          and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
-         and b.customer_id = any(${arrayLiteral(customerIds)}::bigint[]))
-    select (select count(*)::integer from due) as "dueCount", string_agg(subscription_id::text, ',') as "ids",
-           string_agg(customer_id::text, ',') as "customerIds", ${STEADY_NAMES}
-      from due
-     where is_steady and customer_id not in (select customer_id from due group by customer_id having count(*) > 1)
-       and subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
-       and subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
-                                     and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
-     group by ${STEADY_NAMES}`)
-  return withPackages(tx, account, rows)
+         and b.customer_id = any(${arrayLiteral(customerIds)}::bigint[])) due
+     group by "isSteady", ${STEADY_NAMES}`)
+  const { hasOthers, dueCount } = countDueOf(rows)
+  const billable = await withPackages(
+    tx,
+    account,
+    rows.filter(({ isSteady }) => isSteady),
+  )
+  const groups = billable.flatMap(
+    ({ ids, customerIds: whose, hasComponents, isSteady: _, ...shared }): SteadyGroup[] => {
+      const subscriptions = ids.split(',')
+      const members = whose
+        .split(',')
+        .flatMap((customer, place) =>
+          hasOthers.has(customer) ? [] : [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }],
+        )
+      return members.length === 0 ? [] : [{ facts: { ...shared, dueOn: due.day }, hasComponents, members }]
+    },
+  )
+  return { groups, dueCount }
+}
+
+/** Returns the number of subscriptions that are due, and the customers of more than one of them. */
+function countDueOf(rows: readonly Pick<SteadyRow, 'customerIds'>[]): {
+  hasOthers: ReadonlySet<string>
+  dueCount: number
+} {
+  const [seen, hasOthers] = [new Set<string>(), new Set<string>()]
+  let dueCount = 0
+  for (const { customerIds } of rows)
+    for (const customer of customerIds.split(',')) {
+      dueCount += 1
+      if (seen.has(customer)) hasOthers.add(customer)
+      else seen.add(customer)
+    }
+  return { hasOthers, dueCount }
 }
 
 /** Adds the facts of their packages to subscriptions. Thousands of subscriptions share a few packages, so each package is read once. */

@@ -427,7 +427,7 @@ const countsOf = (all: readonly Planned[]) => {
 }
 
 const listAlike = async (tx: Transaction, customers: readonly CustomerId[], day: IsoDate) =>
-  alikeOf(tx, tx.account, await listSteady(tx, tx.account, customers, { day, runId: 0n }))
+  alikeOf(tx, tx.account, (await listSteady(tx, tx.account, customers, { day, runId: 0n })).groups)
 
 /** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds. */
 const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rises: 0 }

@@ -34,7 +34,7 @@ export async function billSteady(
   customers: readonly CustomerId[],
   due: DueDay,
 ): Promise<{ plans: BillingPlan[]; isAll: boolean }> {
-  const groups = await listSteady(tx, tx.account, customers, due)
+  const { groups, dueCount } = await listSteady(tx, tx.account, customers, due)
   if (groups.length === 0) return NOTHING_STEADY
   const shapes: Shape[] = []
   const found: Found[] = []
@@ -53,7 +53,7 @@ export async function billSteady(
   // Each customer has one.
   found.sort((a, b) => (a.customerId < b.customerId ? -1 : 1))
   await write(tx, context, shapes, found)
-  const isAll = groups[0]?.dueCount === found.length
+  const isAll = dueCount === found.length
   return { plans: found.map(({ shape }) => (shapes[shape] as Shape).plan), isAll }
 }
 
@@ -81,21 +81,20 @@ export async function alikeOf(db: Queryable, account: AccountId, groups: readonl
   const withComponents = groups.filter(({ hasComponents }) => hasComponents).flatMap(idsOf)
   const componentsOf = withComponents.length === 0 ? new Map() : await listSharedComponents(db, account, withComponents)
   return groups.flatMap((group) => {
-    const { dueCount: _, hasComponents: _has, ids: _ids, customerIds: _customers, ...facts } = group
+    const { facts, members } = group
+    if (!group.hasComponents) return [{ facts: { ...facts, components: NO_COMPONENTS }, members }]
     const parts = new Map<SharedComponents, Member[]>()
-    const [ids, customerIds] = [idsOf(group), group.customerIds.split(',')]
-    for (const [place, id] of ids.entries()) {
-      const components = componentsOf.get(id) ?? NO_COMPONENTS
-      const member = { id, customerId: BigInt(customerIds[place] as string) }
+    for (const member of members) {
+      const components = componentsOf.get(member.id) ?? NO_COMPONENTS
       const part = parts.get(components)
       if (part) part.push(member)
       else parts.set(components, [member])
     }
-    return [...parts].map(([components, members]) => ({ facts: { ...facts, components }, members }))
+    return [...parts].map(([components, alike]) => ({ facts: { ...facts, components }, members: alike }))
   })
 }
 
-const idsOf = ({ ids }: SteadyGroup): SubscriptionId[] => ids.split(',').map(BigInt)
+const idsOf = ({ members }: SteadyGroup): SubscriptionId[] => members.map(({ id }) => id)
 
 async function write(
   tx: Transaction,

@@ -1,0 +1,53 @@
+import { assert } from '../../kernel/assert.ts'
+import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from './database.ts'
+import { type Fragment, fragment, namesOf, sql } from './sql.ts'
+
+/** Identifiers drawn ahead from sequences that every writer draws from without a lock. */
+
+/** Identifiers that follow each other without a gap. */
+export interface Stretch {
+  first: Id
+  count: number
+}
+
+/** A sequence, as it stands in the code, and how many identifiers are drawn from it. */
+export interface Draw {
+  sequence: string
+  count: number
+}
+
+/**
+ * Draws identifiers from sequences. Returns those of each, in rising order, as stretches: mostly one, more where another writer drew in between. A
+ * sequence gives a session ever higher ones, so nothing is sorted.
+ */
+export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<Stretch[][]> {
+  const rows = await tx.rows<{ place: number; first: Id | null; count: number; all: string | null }>(
+    sql`${draws.map(drawnFrom).reduce((all, one) => fragment`${all} union all ${one}`)}`,
+  )
+  return draws.map((_, place) => {
+    const row = rows.find((one) => one.place === place)
+    assert(row, 'each sequence has a row')
+    if (row.first === null) return []
+    return row.all === null ? [{ first: row.first, count: row.count }] : stretchesOf(row.all.split(',').map(BigInt))
+  })
+}
+
+const drawnFrom = ({ sequence, count }: Draw, place: number): Fragment => fragment`
+  select ${namesOf(String(place))} as "place", min(id) as "first", count(*)::integer as "count",
+         case when max(id) - min(id) >= count(*) then array_to_string(array_agg(id), ',') end as "all"
+    from (select nextval('${namesOf(sequence)}') as id from generate_series(1, ${count})) as drawn`
+
+function stretchesOf(ids: readonly Id[]): Stretch[] {
+  const found: Stretch[] = []
+  for (const id of ids) {
+    const last = found.at(-1)
+    if (last && id === last.first + BigInt(last.count)) last.count += 1
+    else found.push({ first: id, count: 1 })
+  }
+  return found
+}
+
+/** Returns the identifiers of stretches one by one. */
+export const idsOfStretches = (stretches: readonly Stretch[]): Id[] =>
+  stretches.flatMap(({ first, count }) => Array.from({ length: count }, (_, place) => first + BigInt(place)))
