@@ -47,7 +47,7 @@ export async function insertShapeZeroCharges(
      order by r.place, s.line`)
 }
 
-/** Writes invoices with consecutive numbers in the order of the records. */
+/** Writes invoices with consecutive numbers in the order of the records. Nothing depends on where their rows lie, so they are not sorted. */
 export function insertShapeInvoices(
   tx: Transaction,
   { ids, customerIds, subscriptionIds, positions, kept, collected }: StampedInvoices,
@@ -71,6 +71,5 @@ export function insertShapeInvoices(
            ${accountVersion}::integer, r.kept, r.first_charge, r.first_tax, ${values} ${own.values}
       from unnest(${ids}::bigint[], ${customerIds}::bigint[], ${subscriptionIds}::bigint[], ${positions}::integer[], ${kept.shapeIds}::bigint[],
         ${kept.firstChargeIds}::bigint[], ${kept.firstTaxIds}::bigint[] ${own.arrays}) with ordinality
-        as r(id, customer, subscription, shape, kept, first_charge, first_tax ${own.alias}, place) join ${source} on s.shape = r.shape
-     order by r.place`)
+        as r(id, customer, subscription, shape, kept, first_charge, first_tax ${own.alias}, place) join ${source} on s.shape = r.shape`)
 }

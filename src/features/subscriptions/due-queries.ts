@@ -1,9 +1,11 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { isCloseTogether } from '../../platform/database/columns.ts'
 import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
-import { arrayLiteral, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import { walkedRows } from '../../platform/database/walked.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -77,16 +79,20 @@ interface SteadyRow extends Omit<SteadyFacts, 'components' | 'dueOn' | keyof OfP
 /**
  * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike, with the number of all that are due,
  * steady or not. Steady are those past their first period, of which nothing is pending, ending or failing, without a gateway or method of their own, whose
- * customers have no other subscription due on the day.
+ * customers have no other subscription due on the day. Customers of the range that are not locked are left out here, because a list of a thousand would make
+ * PostgreSQL look each of them up.
  */
 export async function listSteady(
-  tx: Queryable,
+  tx: Transaction,
   account: AccountId,
   customerIds: readonly CustomerId[],
   due: DueDay,
 ): Promise<{ groups: SteadyGroup[]; dueCount: number }> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const rows = await tx.rows<SteadyRow>(sql`
+  const isDense = isCloseTogether(customerIds)
+  const rows = await walkedRows<SteadyRow>(
+    tx,
+    sql`
     select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds", ${STEADY_NAMES} from (
       select b.subscription_id, b.customer_id, s.package_id as "packageId", s.package_version_id as "packageVersionId", s.package_rate_term_id as "packageRateTermId",
              s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
@@ -105,10 +111,11 @@ export async function listSteady(
         join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
         join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
        where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
-         and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
-         and b.customer_id = any(${arrayLiteral(customerIds)}::bigint[])) due
-     group by "isSteady", ${STEADY_NAMES}`)
-  const { hasOthers, dueCount } = countDueOf(rows)
+         ${isDense ? fragment`and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}) due
+     group by "isSteady", ${STEADY_NAMES}`,
+    isDense,
+  )
+  const { once, dueCount } = countDueOf(rows, new Set(customerIds.map(String)))
   const billable = await withPackages(
     tx,
     account,
@@ -120,7 +127,7 @@ export async function listSteady(
       const members = whose
         .split(',')
         .flatMap((customer, place) =>
-          hasOthers.has(customer) ? [] : [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }],
+          once.has(customer) ? [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }] : [],
         )
       return members.length === 0 ? [] : [{ facts: { ...shared, dueOn: due.day }, hasComponents, members }]
     },
@@ -128,20 +135,22 @@ export async function listSteady(
   return { groups, dueCount }
 }
 
-/** Returns the number of subscriptions that are due, and the customers of more than one of them. */
-function countDueOf(rows: readonly Pick<SteadyRow, 'customerIds'>[]): {
-  hasOthers: ReadonlySet<string>
-  dueCount: number
-} {
-  const [seen, hasOthers] = [new Set<string>(), new Set<string>()]
+/** Returns the number of subscriptions of the wanted customers that are due, and which of these have only one of them. */
+function countDueOf(
+  rows: readonly Pick<SteadyRow, 'customerIds'>[],
+  wanted: ReadonlySet<string>,
+): { once: ReadonlySet<string>; dueCount: number } {
+  const [seen, once] = [new Set<string>(), new Set<string>()]
   let dueCount = 0
   for (const { customerIds } of rows)
     for (const customer of customerIds.split(',')) {
+      if (!wanted.has(customer)) continue
       dueCount += 1
-      if (seen.has(customer)) hasOthers.add(customer)
-      else seen.add(customer)
+      if (seen.has(customer)) once.delete(customer)
+      else once.add(customer)
+      seen.add(customer)
     }
-  return { hasOthers, dueCount }
+  return { once, dueCount }
 }
 
 /** Adds the facts of their packages to subscriptions. Thousands of subscriptions share a few packages, so each package is read once. */

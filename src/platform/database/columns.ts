@@ -63,6 +63,10 @@ export function bigintList(values: readonly bigint[]): ArrayParameter {
 const SPAN_MOST = 4n
 const WALKED_LEAST = 32
 
+/** Whether a walk along the range of identifiers in rising order is worth it. */
+export const isCloseTogether = (ids: readonly bigint[]): boolean =>
+  ids.length >= WALKED_LEAST && (ids.at(-1) as bigint) - (ids[0] as bigint) < SPAN_MOST * BigInt(ids.length)
+
 /**
  * Returns the first and last of identifiers that lie close together, so that a statement may walk that range of an index instead of looking
  * each of them up; undefined where they are few or far apart.
