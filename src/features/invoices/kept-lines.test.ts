@@ -206,7 +206,11 @@ test('eight writers beside a run: no identifier is given twice, every page is ex
       expect((await client.post('/v1/invoices', { customerID, Charges: lines })).status).toBe(201)
   }
   const writers = Array.from({ length: WRITERS }, (_, index) => write(index))
+  await moveTo(client, '2027-03-02')
+  // Who draws between others is a matter of luck; with steps of two somebody always does.
+  await owner.query('alter sequence perennial.invoice_taxes_invoice_tax_id_seq increment by 2')
   await moveTo(client, '2027-04-02')
+  await owner.query('alter sequence perennial.invoice_taxes_invoice_tax_id_seq increment by 1')
   isOver = true
   await Promise.all(writers)
   await end()

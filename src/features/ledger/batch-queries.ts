@@ -132,35 +132,30 @@ export async function moveReceivables(
   customerIds: readonly Id[],
   positions: readonly number[],
 ): Promise<HasUnapplied[]> {
-  const [ids, places] = [bigintList(customerIds), positionsColumn(positions)]
   const range = isCloseTogether(customerIds) ? { first: customerIds[0], last: customerIds.at(-1) } : undefined
   const known = [...new Set(shapes.map(({ currency }) => currency))]
   // PostgreSQL walks to an element of a list of texts, and goes straight to one of numbers.
   const currency = fragment`(${arrayLiteral(known)}::text[])[(${positionsColumn(shapes.map((shape) => known.indexOf(shape.currency) + 1))}::integer[])[p.shape]]`
-  const more = fragment`${currency} as currency, (${bigints(shapes, 'receivableMinor')}::bigint[])[p.shape] as receivable`
-  const { moved, unapplied } = await oneRow<{ moved: number; unapplied: string | null }>(
+  // Where all are moved, which is nearly always, nobody looks for those who have no row yet.
+  const { unapplied } = await oneRow<{ unapplied: string | null }>(
     tx,
     sql`
-      with moved as (
+      with l as materialized (
+        select p.customer, ${currency} as currency, (${bigints(shapes, 'receivableMinor')}::bigint[])[p.shape] as receivable
+          from rows from (unnest(${bigintList(customerIds)}::bigint[]), unnest(${positionsColumn(positions)}::integer[])${range ? counted(customerIds) : NOTHING})
+            as p(customer, shape)),
+      moved as (
         update customer_totals t set receivable_minor = t.receivable_minor + l.receivable
-          from (select p.customer, ${more}
-                  from rows from (unnest(${ids}::bigint[]), unnest(${places}::integer[])${range ? counted(customerIds) : NOTHING})
-                    as p(customer, shape)) l
-         where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
+          from l where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
            ${range ? fragment`and t.customer_id between ${range.first} and ${range.last}` : NOTHING}
-        returning t.customer_id, t.currency, t.unapplied_minor)
-      select count(*)::integer as "moved",
-             string_agg(customer_id || ' ' || currency, ',') filter (where unapplied_minor > 0) as "unapplied"
-        from moved`,
+        returning t.customer_id, t.currency, t.unapplied_minor),
+      begun as (
+        insert into customer_totals (account_id, customer_id, currency, receivable_minor)
+        select ${tx.account}, l.customer, l.currency, l.receivable from l
+         where (select count(*) from moved) < ${customerIds.length}
+           and not exists (select from moved m where m.customer_id = l.customer and m.currency = l.currency))
+      select string_agg(customer_id || ' ' || currency, ',') as "unapplied" from moved where unapplied_minor > 0`,
   )
-  if (moved < customerIds.length)
-    await tx.rows(sql`
-      insert into customer_totals (account_id, customer_id, currency, receivable_minor)
-      select ${tx.account}, l.customer, l.currency, l.receivable
-        from (select p.customer, ${more}
-                from unnest(${ids}::bigint[], ${places}::integer[]) as p(customer, shape)) l
-       where not exists (select from customer_totals t
-                          where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency)`)
   return (unapplied?.split(',') ?? []).map((text) => {
     const [id = '', currency = ''] = text.split(' ')
     return { customerId: BigInt(id), currency }
