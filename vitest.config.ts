@@ -62,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: EMBEDDED,
+          globalSetup: ['test/support/started-folder.ts'],
           // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
           maxWorkers: 3,
           ...SEEDED,

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { buildSync } from 'esbuild'
 
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
@@ -20,7 +21,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 // Writing to a pipe is synchronous on Linux, so an acknowledgement that was said had been committed.
 const CODE = `
 import pg from 'pg'
-const { startEmbeddedPostgres } = await import('${new URL('./supervisor.ts', import.meta.url).href}')
+import { startEmbeddedPostgres } from './supervisor.ts'
 const say = (line) => process.stdout.write(line + '\\n')
 const tell = (message) => say('log ' + message)
 const log = { debug: tell, info: tell, warn: tell, error: tell }
@@ -42,17 +43,34 @@ try {
 }
 `
 
+let program: string | undefined
+
+/** Made once: translating the sources anew takes most of the time of a start. */
+function bundle(): string {
+  const { outputFiles } = buildSync({
+    stdin: { contents: CODE, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
 /** Starts such a service; `as` runs it as another user, `through` runs it by another program (setpriv …). */
 export function startKillableService(
   dataDir: string,
   given: { as?: { uid: number; gid: number }; through?: readonly string[] } = {},
 ): KillableService {
-  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', CODE, dataDir]
+  program ??= bundle()
+  const node = [process.execPath, '--input-type=module', '-e', program, dataDir]
   const [command = '', ...rest] = [...(given.through ?? []), ...node]
   const child = spawn(command, rest, {
     ...given.as,
     cwd: ROOT,
-    env: { PATH: process.env.PATH, TMPDIR: '/tmp', TSX_DISABLE_CACHE: '1' },
+    env: { PATH: process.env.PATH, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return listenTo(child)
