@@ -13,7 +13,7 @@ import { authorization, makeWorld, pathOf, PNG, RECIPES, type World } from './wo
 
 const WORKERS = 4
 /** Hostile bodies altogether, shared by the operations that have one: more operations, not more time. */
-const BODIES = Number(process.env['HOSTILE_BODIES'] ?? 5000)
+const BODIES = Number(process.env['HOSTILE_BODIES'] ?? 2000)
 
 interface Request {
   method: string
@@ -58,7 +58,7 @@ async function connectOwner(): Promise<pg.Client> {
 
 const LEFT_OVER = { 'content-type': 'application/json' }
 
-const TEXTS_EACH = 14
+const TEXTS_EACH = 6
 
 /** Some of the hostile texts: over all operations every one has its turns. */
 const someTexts = (world: World): string[] =>

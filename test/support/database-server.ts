@@ -25,7 +25,8 @@ declare module 'vitest' {
 
 const ROOM_MIN_BYTES = 2 ** 31
 
-const SETTINGS = { ...NOT_DURABLE, max_connections: 200 }
+/** Of hundreds of databases, each of which lives for seconds, the server would look after five every second; what a test wants analysed it analyses itself. */
+const SETTINGS = { ...NOT_DURABLE, max_connections: 200, autovacuum_naptime: '1h' }
 
 export default async function setup(project: TestProject) {
   // Documents are drawn by a thread of the build.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { buildSync } from 'esbuild'
+import { ownProgram } from '../../../test/support/own-program.ts'
 
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
@@ -26,7 +26,7 @@ const say = (line) => process.stdout.write(line + '\\n')
 const tell = (message) => say('log ' + message)
 const log = { debug: tell, info: tell, warn: tell, error: tell }
 try {
-  const { connection, exited } = await startEmbeddedPostgres({ dataDir: process.argv[1], log })
+  const { connection, exited } = await startEmbeddedPostgres({ dataDir: process.argv[2], log })
   exited.then((end) => say('ended ' + JSON.stringify(end)))
   const client = new pg.Client(connection)
   client.on('error', () => undefined)
@@ -45,27 +45,13 @@ try {
 
 let program: string | undefined
 
-/** Made once: translating the sources anew takes most of the time of a start. */
-function bundle(): string {
-  const { outputFiles } = buildSync({
-    stdin: { contents: CODE, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
-    bundle: true,
-    write: false,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-  })
-  return outputFiles[0]?.text ?? ''
-}
-
 /** Starts such a service; `as` runs it as another user, `through` runs it by another program (setpriv …). */
 export function startKillableService(
   dataDir: string,
   given: { as?: { uid: number; gid: number }; through?: readonly string[] } = {},
 ): KillableService {
-  program ??= bundle()
-  const node = [process.execPath, '--input-type=module', '-e', program, dataDir]
+  program ??= ownProgram(CODE, import.meta.url)
+  const node = [process.execPath, program, dataDir]
   const [command = '', ...rest] = [...(given.through ?? []), ...node]
   const child = spawn(command, rest, {
     ...given.as,
