@@ -65,6 +65,7 @@ export default defineConfig({
           globalSetup: ['test/support/started-folder.ts'],
           // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
           maxWorkers: 3,
+          isolate: false,
           ...SEEDED,
           ...PATIENCE,
           // Some kill a service fifty times.
