@@ -62,8 +62,10 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: EMBEDDED,
+          globalSetup: ['test/support/started-folder.ts'],
           // They mostly wait for processes: three at a time, after all else, which wants the cores for itself.
           maxWorkers: 3,
+          isolate: false,
           ...SEEDED,
           ...PATIENCE,
           // Some kill a service fifty times.

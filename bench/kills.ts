@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { bundled, run } from './measure/children.ts'
-import { benchFolder } from './measure/database.ts'
+import { dataFolder } from './measure/database.ts'
 import { tell } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
 import { type Acknowledged, Tally } from './measure/patient-client.ts'
@@ -22,7 +22,7 @@ const DATABASE_EVERY = 3
 
 /** The service over its lives: callers wait for its address while it is down. */
 class Lives {
-  readonly folder = benchFolder()
+  readonly folder = dataFolder()
   service: Service | undefined
   #address = this.#down()
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
-import { asOwner, benchFolder } from './measure/database.ts'
+import { asOwner, dataFolder } from './measure/database.ts'
 import { tell } from './measure/figures.ts'
 import { type Service, startService } from './measure/service.ts'
 import { COPY, writeOneMail } from './mail.ts'
@@ -99,7 +99,7 @@ function check(rows: readonly Row[], arrived: readonly string[], unknownMost: nu
 }
 
 export async function benchMailKill({ times }: { times: number }): Promise<void> {
-  const folder = benchFolder()
+  const folder = dataFolder()
   const receiver = await startReceiver()
   const settings = {
     BOOTSTRAP_ACCOUNT_MODE: 'test',

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { addPackage, newAccount } from './measure/accounts.ts'
 import { bundled, run } from './measure/children.ts'
-import { benchFolder } from './measure/database.ts'
+import { dataFolder } from './measure/database.ts'
 import { median, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
 import { FLAT_RULE, flatness } from './measure/memory.ts'
@@ -130,7 +130,7 @@ function flatVerdict(what: string, figures: readonly number[]): Verdict {
 
 /** Lets good and hostile callers work together for so many minutes, and judges what became of it. */
 export async function benchSoak({ minutes, isSmoke }: { minutes: number; isSmoke: boolean }): Promise<void> {
-  const folder = benchFolder()
+  const folder = dataFolder()
   const service = await startService({ BOOTSTRAP_ACCOUNT_MODE: 'test', LOG_LEVEL: 'error' }, folder.path)
   const tally = new Tally()
   try {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
 import { dataFolderAt } from '../../src/platform/postgres/data-folder.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
-import { benchFolder } from './database.ts'
+import { dataFolder } from './database.ts'
 import { bundled } from './children.ts'
 import type { LeastInUse, LoopDelay } from './inside.ts'
 import { cpuOfProcess, cpuOfTree, memoryOf, serverIn, workerOf } from './processes.ts'
@@ -15,7 +15,9 @@ import { cpuOfProcess, cpuOfTree, memoryOf, serverIn, workerOf } from './process
 /** The real program, started as a person starts it, on an embedded database of its own. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const API_KEY = 'bench-key-0123456789'
+/** Of the first account. BENCH_KEY is that of the folder that BENCH_FROM names. */
+const API_KEY = process.env['BENCH_KEY'] ?? 'bench-key-0123456789'
+const FIRST_ACCOUNT = 1
 
 export interface Service {
   port: number
@@ -66,7 +68,7 @@ export async function verify(folder: string): Promise<{ isClean: boolean; out: s
 
 /** Starts it in a folder that is gone when it is stopped, or in a given one, which stays. */
 export async function startService(settings: Record<string, string> = {}, given?: string): Promise<Service> {
-  const own = given === undefined ? benchFolder() : undefined
+  const own = given === undefined ? dataFolder() : undefined
   const path = given ?? own?.path ?? ''
   const inside = await bundled('measure/inside.ts')
   const child = spawn(process.execPath, ['--import', inside, join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
@@ -79,7 +81,7 @@ export async function startService(settings: Record<string, string> = {}, given?
     createInterface({ input: child.stdout as Readable }).once('line', resolve)
     child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it served`)))
   })
-  const { Address, AccountID } = JSON.parse(line) as { Address: string; AccountID: number }
+  const { Address } = JSON.parse(line) as { Address: string }
   const { cluster } = dataFolderAt(path)
   const database = serverIn(cluster)
   const ask = async <Answer>(question: string): Promise<Answer> => {
@@ -93,7 +95,7 @@ export async function startService(settings: Record<string, string> = {}, given?
   }
   return {
     port: Number(new URL(Address).port),
-    authorization: `Basic ${Buffer.from(`${AccountID}:${API_KEY}`).toString('base64')}`,
+    authorization: `Basic ${Buffer.from(`${FIRST_ACCOUNT}:${API_KEY}`).toString('base64')}`,
     connection: connectionTo(cluster),
     nodeCpu: () => total(cpuOfProcess),
     databaseCpu: () => cpuOfTree(database),

@@ -30,7 +30,7 @@ async function exportMonths(client: TestClient, Format: string, currencies: read
 }
 
 test('csv of every month and currency has each entry once, and its bytes outlive new codes, customers made anonymous and a new start', async () => {
-  const { account } = await demo(service, LAST_DAY, { seed: 1, customers: 20 })
+  const { account } = await demo(service, LAST_DAY, { seed: 1, customers: 10 })
   await account.put('/v1/glcodes', CODES)
   const entries = await entriesOf(account)
   const currencies = [...new Set(entries.map(({ CurrencyCode }) => CurrencyCode))]
@@ -62,7 +62,7 @@ test('csv of every month and currency has each entry once, and its bytes outlive
 })
 
 test('stacks of DATEV of every month come to the ledger by what its program computes', async () => {
-  const { account } = await demo(service, LAST_DAY, { seed: 1, customers: 20 })
+  const { account } = await demo(service, LAST_DAY, { seed: 1, customers: 10 })
   await account.put('/v1/glcodes', { ...CODES, Datev: { Consultant: 29_098, Client: 55_003 } })
   const sums: Record<string, bigint>[] = []
   for (const { exportID, Differences } of await exportMonths(account, 'datev', ['EUR'])) {

@@ -67,7 +67,7 @@ test.each([
   ['after the file is made', 'manual'],
 ] as const)('kill -9 %s (%s), of two workers and the service: it is built once', async (place, gatewayType) => {
   const all = await shop()
-  const { env, first, rows, until, send, connect, account } = all
+  const { env, first, rows, until, untilFigure, send, connect, account } = all
   const { BatchToken, ActionDate, today } = await filled(all, gatewayType)
   await send('PUT', '/v1/batches/submit', { BatchToken, ActionDate })
 
@@ -77,7 +77,7 @@ test.each([
   const workers = [startProgram(['work'], env), startProgram(['work'], env)]
   if (place === 'after the gateway has the batch') await until('select count(*) from sandbox_charges', LINES)
   await until('select count(*) from payment_batches where leased_until is not null', 1)
-  while ((await rows(`select (${WAITING})::int as n`))[0]?.['n'] === 0);
+  await untilFigure(WAITING, (n) => n > 0)
   for (const { child } of [first, ...workers]) child.kill('SIGKILL')
   await Promise.all([first.ended, ...workers.map(({ ended }) => ended)])
   await holder.query('rollback')

@@ -3,7 +3,17 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { joinEmbeddedPostgres } from '../../src/platform/postgres/join.ts'
-import { call, ROOT, runProgram, serve, type Serving, startProcess, startProgram, testFolder } from './program.ts'
+import {
+  call,
+  ROOT,
+  runProgram,
+  serve,
+  type Serving,
+  startedFolder,
+  startProcess,
+  startProgram,
+  testFolder,
+} from './program.ts'
 
 /** Billing from the command line, beside a service that has no worker and so bills nothing by itself. */
 
@@ -37,7 +47,7 @@ async function subscribe(service: Serving, credentials: Credentials, code: strin
 
 /** A service with an account on 31 January 2027 that has three subscriptions of 31.00 a month. */
 async function shop() {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
   const service = await serve(env, ['--no-worker'])
   const made = await runProgram(['account', 'create', '--test', '--clock', '2027-01-31', '--json'], env)
   const { AccountID, ApiKey } = JSON.parse(made.out)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
 import { clientConfig } from '../../src/platform/database/database.ts'
-import { serve, type Serving, testFolder } from './program.ts'
+import { serve, type Serving, startedFolder } from './program.ts'
 
 const TIMES = 3
 const CARDS = 24
@@ -20,8 +20,8 @@ const CARD = {
 }
 
 test('kill -9 among cards that are stored: each key has one method, and the gateway keeps one card for each', async () => {
-  const DATA_DIR = testFolder()
-  const env = { DATA_DIR, LOG_LEVEL: 'warn', BOOTSTRAP_ACCOUNT_MODE: 'test' }
+  const DATA_DIR = startedFolder()
+  const env = { DATA_DIR, LOG_LEVEL: 'warn' }
   const connection = connectionTo(join(DATA_DIR, 'postgres'))
   const rowsOf = async (statement: string): Promise<any[]> => {
     const owner = new pg.Client(clientConfig(connection, undefined))

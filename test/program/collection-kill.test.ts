@@ -183,14 +183,14 @@ const FIGURES = [
 
 test('kill -9 while a clock is moved over tries, disputes and steps: moved again, it goes on where it was', async () => {
   const all = await shop()
-  const { first, rows, send, env } = all
+  const { first, rows, send, env, untilFigure } = all
   const clock = (to: Serving, day: string) => send(to, 'PUT', '/v1/clock', { Now: `${day}T12:00:00Z` })
   expect((await clock(first, '2027-01-01')).status).toBe(200)
   const ids = await addInvoices(all, CONDUCTS)
   let service: Serving = first
   for (const [figure, wanted] of FIGURES) {
     const moved = clock(service, '2027-02-10').catch(() => undefined)
-    while (((await rows(`select (${figure})::int as n`))[0]?.['n'] ?? 0) < wanted);
+    await untilFigure(figure, (n) => n >= wanted)
     service.child.kill('SIGKILL')
     await Promise.all([service.ended, moved])
     await rows(`update leases set leased_until = now() - interval '1 second'`)

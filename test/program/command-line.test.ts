@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, runProgram, serve, testFolder } from './program.ts'
+import { call, runProgram, serve, startedFolder, testFolder } from './program.ts'
 
 /** Asks until it is so; whoever asks later than this many milliseconds from now must find it so. */
 async function within(ms: number, isSo: () => Promise<boolean>): Promise<void> {
@@ -11,8 +11,8 @@ async function within(ms: number, isSo: () => Promise<boolean>): Promise<void> {
 
 describe('beside a running service', () => {
   test('an account made on the command line is served at once, and a revoked key stops within a second', async () => {
-    const env = { DATA_DIR: testFolder() }
-    const service = await serve(env)
+    const env = { DATA_DIR: startedFolder() }
+    const service = await serve(env, ['--no-worker'])
     const made = await runProgram(
       ['account', 'create', '--test', '--clock', '2027-01-31', '--currency', 'zar', '--name', 'Ice & Co', '--json'],
       env,
@@ -38,8 +38,8 @@ describe('beside a running service', () => {
   })
 
   test('a key is made strict, and tolerant again, each with a line that says what it means', async () => {
-    const env = { DATA_DIR: testFolder() }
-    const service = await serve(env)
+    const env = { DATA_DIR: startedFolder() }
+    const service = await serve(env, ['--no-worker'])
     const strict = await runProgram(['key', 'create', '--strict'], env)
     expect(strict).toMatchObject({ code: 0, out: /^Strict: .* refused \(400\), unless .*handling=lenient\.$/m })
     const credentials = { account: service.account, key: /API key {3}(\S+)/.exec(strict.out)![1]! }
@@ -66,7 +66,7 @@ describe('beside a running service', () => {
 
   test('accounts begin where ACCOUNT_ID_START says, and keys of one are not taken for keys of another', async () => {
     const env = { DATA_DIR: testFolder(), ACCOUNT_ID_START: '7000' }
-    const service = await serve(env)
+    const service = await serve(env, ['--no-worker'])
     const { AccountID } = JSON.parse((await runProgram(['account', 'create', '--json'], env)).out)
     expect([service.account, AccountID]).toEqual([7000, 7001])
     expect((await call(service, { account: AccountID, key: service.key }, '/v1/currencies')).status).toBe(401)

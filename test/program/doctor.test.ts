@@ -6,7 +6,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { serveForeignShop } from './foreign-shop.ts'
-import { call, runProgram, serve, testFolder } from './program.ts'
+import { call, runProgram, serve, startedFolder, testFolder } from './program.ts'
 
 /** Findings of the doctor in healthy surroundings, and for each illness that can be made without harm. */
 
@@ -51,8 +51,8 @@ describe('surroundings that are well', () => {
   })
 
   test('beside a running service its database and its address are looked at too', async () => {
-    const DATA_DIR = testFolder()
-    const service = await serve({ DATA_DIR })
+    const DATA_DIR = startedFolder()
+    const service = await serve({ DATA_DIR }, ['--no-worker'])
     const PORT = new URL(service.address).port
     const { code, said } = await doctor({ DATA_DIR, PORT })
     expect({ code, failed: said.filter(({ State }) => State === 'fail') }).toEqual({ code: 0, failed: [] })
@@ -95,12 +95,12 @@ test('a database that a command made has its key', async () => {
 
 describe('illnesses', () => {
   test('a port that a Perennial of another database serves, whether the own one runs or not', async () => {
-    const other = await serve({ DATA_DIR: testFolder() })
+    const other = await serve({ DATA_DIR: testFolder() }, ['--no-worker'])
     const PORT = new URL(other.address).port
     const finding = [{ State: 'fail', Says: expect.stringContaining('by a Perennial of another database') }]
     expect(of((await doctor({ DATA_DIR: testFolder(), PORT })).said, 'PORT')).toMatchObject(finding)
-    const own = testFolder()
-    await serve({ DATA_DIR: own })
+    const own = startedFolder()
+    await serve({ DATA_DIR: own }, ['--no-worker'])
     expect(of((await doctor({ DATA_DIR: own, PORT })).said, 'PORT')).toMatchObject(finding)
   })
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROOT, serve, startProcess, testFolder } from './program.ts'
+import { ROOT, serve, startedFolder, startProcess } from './program.ts'
 
 /** Programs of examples/ are copied by people: each has to work as it stands, twice on one account. */
 
 const environmentOf = async (settings: Record<string, string> = {}) => {
-  const service = await serve({ DATA_DIR: testFolder(), ...settings })
+  const service = await serve({ DATA_DIR: startedFolder(), ...settings })
   return {
     PERENNIAL_URL: service.address,
     PERENNIAL_ACCOUNT: String(service.account),

@@ -14,9 +14,15 @@ export interface ForeignServer {
   stop(): Promise<void>
 }
 
-/** A server that somebody else runs: here the embedded one of the test's own process, of an older major version where one is named. Its address shows a password, which nobody asks for. */
-export async function foreignServer(older?: string): Promise<ForeignServer> {
-  const dataDir = older === undefined ? join(testFolder(), 'server') : testFolder()
+/**
+ * A server that somebody else runs: here the embedded one of the test's own process, of an older major version where one is named, or in a folder that
+ * was started before. Its address shows a password, which nobody asks for.
+ */
+export async function foreignServer({
+  older,
+  folder,
+}: { older?: string; folder?: string } = {}): Promise<ForeignServer> {
+  const dataDir = folder ?? (older === undefined ? join(testFolder(), 'server') : testFolder())
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
   const server = await startEmbeddedPostgres({
     dataDir,

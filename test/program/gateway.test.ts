@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { runProgram, type Serving, serve, testFolder } from './program.ts'
+import { runProgram, serve, type Serving, startedFolder } from './program.ts'
 
 const authorization = ({ account, key }: Serving) => `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
 
 test('gateway test asks each gateway of an account, or one, and fails where one does not answer', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn', BOOTSTRAP_ACCOUNT_MODE: 'test' }
-  const service = await serve(env)
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
+  const service = await serve(env, ['--no-worker'])
   const send = async (method: string, path: string, body?: object) => {
     const response = await fetch(service.address + path, {
       method,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { call, serve, type Serving, testFolder } from './program.ts'
+import { call, serve, type Serving, startedFolder } from './program.ts'
 
 const WRITERS = 4
 const ACKNOWLEDGED_MIN = 40
@@ -20,7 +20,7 @@ async function write(service: Serving, credentials: Serving, name: string, ackno
 }
 
 test('kill -9 in the middle of writing loses nothing that was acknowledged, and the next start just works', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
   const first = await serve(env)
   const all: number[] = []
   for (let round = 0, service = first; round < 3; round += 1) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startMailServer } from '../../src/features/mailing/mailing.testing.ts'
 import { makeAuthority } from '../support/certificates.ts'
-import { call, runProgram, serve, testFolder } from './program.ts'
+import { call, runProgram, serve, startedFolder, testFolder } from './program.ts'
 
 /** `perennial mail` beside a running service and a mail server, and what the doctor finds about both. */
 
@@ -15,8 +15,8 @@ async function json(args: readonly string[], env: Record<string, string>): Promi
 
 test('mail is counted by status, what is held is released, and leaves', async () => {
   const receiver = await startMailServer()
-  const env = { DATA_DIR: testFolder(), SMTP_URL: receiver.url, ...SENDER }
-  const service = await serve({ ...env, BOOTSTRAP_ACCOUNT_MODE: 'test' })
+  const env = { DATA_DIR: startedFolder(), SMTP_URL: receiver.url, ...SENDER }
+  const service = await serve(env)
   const counted = async (wanted: object) => {
     const none = { Queued: 0, Sending: 0, Sent: 0, Failed: 0, Unknown: 0, Held: 0 }
     let counts = await json(['mail', 'status'], env)

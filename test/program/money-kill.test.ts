@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
 import { killInMoneyLoad } from './money-load.ts'
-import { runProgram, serve, type Serving, testFolder } from './program.ts'
+import { runProgram, serve, type Serving, startedFolder } from './program.ts'
 
 const TIMES = 5
 
 test('kill -9 among payments, credits, refunds and invoices: every acknowledged change is there, none is half, and the books verify', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const env = { DATA_DIR, LOG_LEVEL: 'warn' }
   let first: Serving | undefined
   const { acknowledged } = await killInMoneyLoad({

@@ -1,14 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
+import { roomyParent } from '../support/roomy-parent.ts'
 
 /** The real program in a process of its own, as a person starts it: bin/perennial.js with an environment. */
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const ROOM_MIN_BYTES = 2 ** 30
 
 export interface Ended {
   code: number | null
@@ -88,7 +87,7 @@ export const runProgram = (args: readonly string[], env: Env): Promise<Ended> =>
 
 export interface Serving extends Running {
   address: string
-  /** Of the first start only. */
+  /** Of the first start in a folder, and of every start in a startedFolder(). */
   account: number | undefined
   key: string | undefined
 }
@@ -98,7 +97,13 @@ export async function serve(env: Env, args: readonly string[] = []): Promise<Ser
   const running = startProgram(['serve', '--json', ...args], env)
   const [line] = await running.says(/^\{.*\}$/m)
   const told = JSON.parse(line) as { Address: string; AccountID?: number; ApiKey?: string }
-  return { ...running, address: told.Address, account: told.AccountID, key: told.ApiKey }
+  const before = startedBefore.get(env['DATA_DIR'] ?? '')
+  return {
+    ...running,
+    address: told.Address,
+    account: told.AccountID ?? before?.account,
+    key: told.ApiKey ?? before?.key,
+  }
 }
 
 /** A folder for one test, in memory when there is room for it; gone afterwards. One that several tests share hands in its own `atEnd`. */
@@ -108,14 +113,19 @@ export function testFolder(atEnd: (remove: () => void) => void = onTestFinished)
   return path
 }
 
-function roomyParent(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    if (bavail * bsize > ROOM_MIN_BYTES) return '/dev/shm'
-  } catch {
-    // Not every system has it.
-  }
-  return tmpdir()
+/** Accounts of the folders that a test got with a start behind them. */
+const startedBefore = new Map<string, { account: number; key: string }>()
+
+/**
+ * A folder for one test in which a service was started and stopped before, for tests that are not about the first start. All of a run are copies of one:
+ * their databases have the same identity, key and first account.
+ */
+export function startedFolder(): string {
+  const { path, account, key } = inject('started')
+  const folder = testFolder()
+  execFileSync('cp', ['-a', `${path}/.`, folder])
+  startedBefore.set(folder, { account, key })
+  return folder
 }
 
 export interface Answer {

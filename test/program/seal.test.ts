@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeP12 } from '../support/p12.ts'
 import { serveForeignShop } from './foreign-shop.ts'
-import { runProgram, testFolder } from './program.ts'
+import { runProgram, startedFolder, testFolder } from './program.ts'
 
 /** The key that seals signed mandates, as an operator has it. */
 
 test('the key is renewed while nothing else runs, and status shows how long its certificate lasts', async () => {
-  const DATA_DIR = testFolder()
-  expect((await runProgram(['migrate'], { DATA_DIR })).code).toBe(0)
+  const DATA_DIR = startedFolder()
   const seal = async (what: string) => JSON.parse((await runProgram(['seal', what, '--json'], { DATA_DIR })).out)
   expect(await seal('status')).toEqual({ Source: null, Subject: null, Until: null, Fingerprint: null })
   const first = await seal('renew')
@@ -20,10 +19,9 @@ test('the key is renewed while nothing else runs, and status shows how long its 
 })
 
 test('a certificate of the operator is shown, not renewed, and a wrong password ends the start with a sentence that does not hold it', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const SEAL_P12 = makeP12(testFolder(), { password: 'correct horse' })
   const env = { DATA_DIR, SEAL_P12, SEAL_P12_PASSWORD: 'correct horse' }
-  expect((await runProgram(['migrate'], { DATA_DIR })).code).toBe(0)
   const status = await runProgram(['seal', 'status', '--json'], env)
   expect(JSON.parse(status.out)).toMatchObject({ Source: 'SEAL_P12', Subject: 'CN=Engines Ltd' })
   const renewed = await runProgram(['seal', 'renew'], env)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { addMonths } from '../../src/kernel/calendar.ts'
-import { call, runProgram, serve, testFolder } from './program.ts'
+import { call, runProgram, serve, startedFolder, testFolder } from './program.ts'
 
 /** A demo of few customers, made beside a running service as a person would. */
 
@@ -18,7 +18,7 @@ interface Told {
 const STATUSES = ['Paid', 'Due', 'Past Due', 'Cancelled', 'Draft']
 
 test('the demo is a year of billing ending today: invoices in every month, none to come, and nothing left to bill', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
   const service = await serve(env, ['--no-worker'])
   const made = await runProgram(['seed', '--demo', '--customers', '20', '--json'], env)
   expect(made.code).toBe(0)
@@ -61,7 +61,7 @@ test('the demo is a year of billing ending today: invoices in every month, none 
 })
 
 test('a second demo is an account of its own and says so; the first stays as it was', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
   const service = await serve(env, ['--no-worker'])
   const first = JSON.parse((await runProgram(['seed', '--demo', '--customers', '3', '--json'], env)).out) as Told
   const second = await runProgram(['seed', '--demo', '--customers', '2', '--seed', '5'], env)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { joinEmbeddedPostgres } from '../../src/platform/postgres/join.ts'
-import { call, type Ended, runProgram, serve, startProgram, testFolder } from './program.ts'
+import { call, type Ended, runProgram, serve, startedFolder, startProgram, testFolder } from './program.ts'
 
 /** A failed start is one sentence that a person can act on. */
 function expectOneSentence(ended: Ended, sentence: RegExp): void {
@@ -54,7 +54,7 @@ describe('start', () => {
   })
 
   test('on the embedded database the service logs in as a role that can become no other and make no temporary tables', async () => {
-    const DATA_DIR = testFolder()
+    const DATA_DIR = startedFolder()
     const service = await serve({ DATA_DIR })
     expect((await fetch(`${service.address}/readyz`)).status).toBe(200)
     const connection = await joinEmbeddedPostgres({ dataDir: DATA_DIR })
@@ -73,7 +73,7 @@ describe('start', () => {
   })
 
   test('what a killed service held is free as soon as the embedded database is started anew', async () => {
-    const env = { DATA_DIR: testFolder() }
+    const env = { DATA_DIR: startedFolder() }
     const first = await serve(env)
     const connection = await joinEmbeddedPostgres({ dataDir: env.DATA_DIR })
     const client = new pg.Client(connection)
@@ -106,7 +106,7 @@ describe('start', () => {
   })
 
   test('health, readiness and metrics need no key', async () => {
-    const service = await serve({ DATA_DIR: testFolder() })
+    const service = await serve({ DATA_DIR: startedFolder() }, ['--no-worker'])
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/customers'])
       expect((await fetch(service.address + path)).status, path).toBe(200)
   })
@@ -148,8 +148,8 @@ describe('a start that cannot be', () => {
   })
 
   test('says who uses the data folder when a service runs on it already', async () => {
-    const DATA_DIR = testFolder()
-    const { child } = await serve({ DATA_DIR })
+    const DATA_DIR = startedFolder()
+    const { child } = await serve({ DATA_DIR }, ['--no-worker'])
     expectOneSentence(
       await runProgram(['serve'], { DATA_DIR, LOG_LEVEL: 'warn' }),
       new RegExp(`process ${child.pid}\\b`),
@@ -173,8 +173,8 @@ describe('a start that cannot be', () => {
   })
 
   test('refuses a database of a newer version of the program, and one of another PostgreSQL', async () => {
-    const DATA_DIR = testFolder()
-    const service = await serve({ DATA_DIR })
+    const DATA_DIR = startedFolder()
+    const service = await serve({ DATA_DIR }, ['--no-worker'])
     const connection = await joinEmbeddedPostgres({ dataDir: DATA_DIR })
     const client = new pg.Client(connection)
     await client.connect()

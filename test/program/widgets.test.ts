@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
-import { ROOT, serve, startProcess, testFolder } from './program.ts'
+import { ROOT, serve, startedFolder, startProcess } from './program.ts'
 
 /** The examples of what is framed in pages of others, in a real browser against the program. What the frames do is tested in test/journeys. */
 
 /** Starts the service and an example, and opens its page. */
 async function pageOf(name: string) {
-  const service = await serve({ DATA_DIR: testFolder(), LOG_LEVEL: 'trace' })
+  const service = await serve({ DATA_DIR: startedFolder(), LOG_LEVEL: 'trace' })
   const example = startProcess(process.execPath, ['--import', 'tsx', join(ROOT, 'examples', name)], {
     PERENNIAL_URL: service.address,
     PERENNIAL_ACCOUNT: String(service.account),

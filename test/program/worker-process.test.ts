@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { workerOf as workerIn } from '../../bench/measure/processes.ts'
-import { call, runProgram, serve, type Serving, testFolder } from './program.ts'
+import { call, runProgram, serve, type Serving, startedFolder } from './program.ts'
 
 /** The worker of a service is a process of its own: it ends with the service, and is started again where it ends alone. */
 
@@ -43,7 +43,7 @@ const secondsOfRuns = async (service: Serving): Promise<number> =>
 
 describe('the worker of a service', () => {
   test('is started again when it was killed, works what waits, and its runs count in the metrics of the service', async () => {
-    const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+    const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
     const service = await serve(env)
     const credentials = await shop(env)
     await runOf(service, credentials)
@@ -62,7 +62,7 @@ describe('the worker of a service', () => {
   })
 
   test('ends with a service that is killed, and with one that is stopped', async () => {
-    const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }
+    const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const service = await serve(env)
       const worker = await workerOf(service)
@@ -74,7 +74,7 @@ describe('the worker of a service', () => {
   })
 
   test('finishes its steps where both get the signal, as by Ctrl-C, and more than once', async () => {
-    const service = await serve({ DATA_DIR: testFolder(), LOG_LEVEL: 'info' })
+    const service = await serve({ DATA_DIR: startedFolder(), LOG_LEVEL: 'info' })
     const worker = await workerOf(service)
     await expect.poll(() => service.said.err).toMatch(/"process":"worker".*"starting"/)
     await expect
@@ -89,7 +89,7 @@ describe('the worker of a service', () => {
   })
 
   test('is not there where it is left to "perennial work"', async () => {
-    const service = await serve({ DATA_DIR: testFolder(), LOG_LEVEL: 'warn' }, ['--no-worker'])
+    const service = await serve({ DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }, ['--no-worker'])
     expect((await fetch(`${service.address}/readyz`)).status).toBe(200)
     expect(workerNow(service)).toBeUndefined()
   })

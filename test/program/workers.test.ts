@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { workersOf } from '../../bench/measure/processes.ts'
-import { call, runProgram, serve, type Serving, startProgram, testFolder } from './program.ts'
+import { call, runProgram, serve, type Serving, startedFolder, startProgram, testFolder } from './program.ts'
 
 /** `work --workers n`: several workers under one command. */
 
@@ -18,7 +18,7 @@ async function runOf(service: Serving, credentials: { account: number; key: stri
 }
 
 test('starts so many, starts each again that ends, and ends with all of them', async () => {
-  const env = { DATA_DIR: testFolder(), LOG_LEVEL: 'info' }
+  const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'info' }
   const service = await serve(env, ['--no-worker'])
   const credentials = await ofAccount(env)
   const working = startProgram(['work', '--workers', '2', '--json'], env)

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
@@ -9,6 +8,7 @@ import { prepareRoles } from '../../src/platform/database/roles.ts'
 import { NOT_DURABLE } from '../../src/platform/postgres/settings.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { surroundingsOfOlder } from './older-postgres.ts'
+import { roomyParent } from './roomy-parent.ts'
 
 /**
  * Starts one embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
@@ -25,23 +25,14 @@ declare module 'vitest' {
 
 const ROOM_MIN_BYTES = 2 ** 31
 
-function quickFolder(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    if (bavail * bsize > ROOM_MIN_BYTES) return '/dev/shm'
-  } catch {
-    // No such file system here.
-  }
-  return tmpdir()
-}
-
-const SETTINGS = { ...NOT_DURABLE, max_connections: 200 }
+/** Of hundreds of databases, each of which lives for seconds, the server would look after five every second; what a test wants analysed it analyses itself. */
+const SETTINGS = { ...NOT_DURABLE, max_connections: 200, autovacuum_naptime: '1h' }
 
 export default async function setup(project: TestProject) {
   // Documents are drawn by a thread of the build.
   if (!buildWhenStale(new URL('../..', import.meta.url).pathname)) throw new Error('the program could not be built')
   const older = process.env['TEST_POSTGRES']
-  const dataDir = mkdtempSync(join(quickFolder(), 'perennial-test-'))
+  const dataDir = mkdtempSync(join(roomyParent(ROOM_MIN_BYTES), 'perennial-test-'))
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
   const postgres = await startEmbeddedPostgres({
     dataDir,

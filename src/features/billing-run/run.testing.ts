@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
+import { ownProgram } from '../../../test/support/own-program.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Connection } from '../../platform/database/database.ts'
 import { oneRow } from '../../platform/database/database.ts'
@@ -14,10 +15,10 @@ import { insertRun, type RunCause } from './queries.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 const OPENED = `
-import { openDatabase } from '${new URL('../../platform/database/database.ts', import.meta.url).href}'
-import { APP_ROLE } from '${new URL('../../platform/database/roles.ts', import.meta.url).href}'
-import { ORDER_OF_DAY } from '${new URL('../../duties.ts', import.meta.url).href}'
-const { connection, account, run, chunk, partSize, realNow, to } = JSON.parse(process.argv[1])
+import { openDatabase } from '../../platform/database/database.ts'
+import { APP_ROLE } from '../../platform/database/roles.ts'
+import { ORDER_OF_DAY } from '../../duties.ts'
+const { connection, account, run, chunk, partSize, realNow, to } = JSON.parse(process.argv[2])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
 const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, partSize }
 const say = (line) => process.stdout.write(line + '\\n')
@@ -25,7 +26,7 @@ const say = (line) => process.stdout.write(line + '\\n')
 
 // Each chunk is told after its commit, so a kill after a line hits the next chunk somewhere in its middle.
 const RUN = `${OPENED}
-import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
+import { workRun } from './run.ts'
 const totals = await workRun(deps, BigInt(account), BigInt(run), ({ done }) => say('chunk ' + done))
 say(totals ? 'done ' + totals.done : 'taken')
 await db.close()
@@ -33,9 +34,9 @@ await db.close()
 
 // As workers of several processes do: whoever finds the run free leads it, the others bill its parts.
 const SHARED = `${OPENED}
-import { helpRun } from '${new URL('./parts.ts', import.meta.url).href}'
-import { findRun } from '${new URL('./queries.ts', import.meta.url).href}'
-import { workRun } from '${new URL('./run.ts', import.meta.url).href}'
+import { helpRun } from './parts.ts'
+import { findRun } from './queries.ts'
+import { workRun } from './run.ts'
 const [who, which] = [BigInt(account), BigInt(run)]
 const tell = ({ done }) => say('chunk ' + done)
 say('works')
@@ -46,7 +47,7 @@ await db.close()
 `
 
 const CLOCK = `${OPENED}
-import { moveClock } from '${new URL('./clock.ts', import.meta.url).href}'
+import { moveClock } from './clock.ts'
 const onProgress = (day) => say('day ' + day)
 await moveClock(deps, { account: BigInt(account), to, actor: 'test', onProgress })
 await db.close()
@@ -85,7 +86,7 @@ export const startClockProcess = (wish: { connection: Connection; account: bigin
   startProcess(CLOCK, { ...wish, account: String(wish.account), realNow: Date.now() })
 
 function startProcess(code: string, wish: object): KillableWorker {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code, JSON.stringify(wish)], {
+  const child = spawn(process.execPath, [ownProgram(code, import.meta.url), JSON.stringify(wish)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

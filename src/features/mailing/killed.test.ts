@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { TEST_KEY } from '../../../test/support/envelope.ts'
+import { ownProgram } from '../../../test/support/own-program.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { startMailing, startMailServer, type Step, welcomed } from './mailing.testing.ts'
 
@@ -10,18 +11,16 @@ import { startMailing, startMailServer, type Step, welcomed } from './mailing.te
 const server = await startMailServer()
 const { service, work, pass, sender, arrivedOf } = await startMailing(server)
 
-const at = (path: string) => new URL(path, import.meta.url).href
-
 // As `perennial work` does it, with the duty of mail alone.
 const CODE = `
-const { openDatabase } = await import('${at('../../platform/database/database.ts')}')
-const { APP_ROLE } = await import('${at('../../platform/database/roles.ts')}')
-const { KeyRing } = await import('${at('../../platform/envelope/key-ring.ts')}')
-const { envelopeUnder } = await import('${at('../../platform/envelope/open.ts')}')
-const { makeLinks } = await import('${at('../../platform/page/links.ts')}')
-const { smtpSettings } = await import('${at('../../platform/smtp/settings.ts')}')
-const { mailDuty } = await import('${at('./duty.ts')}')
-const { connection, url, key } = JSON.parse(process.argv[1])
+import { openDatabase } from '../../platform/database/database.ts'
+import { APP_ROLE } from '../../platform/database/roles.ts'
+import { KeyRing } from '../../platform/envelope/key-ring.ts'
+import { envelopeUnder } from '../../platform/envelope/open.ts'
+import { makeLinks } from '../../platform/page/links.ts'
+import { smtpSettings } from '../../platform/smtp/settings.ts'
+import { mailDuty } from './duty.ts'
+const { connection, url, key } = JSON.parse(process.argv[2])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 2 })
 const envelope = await envelopeUnder(db.unscoped, new KeyRing(Buffer.from(key, 'hex')))
 const secrets = { sealer: envelope.under('outbox'), links: makeLinks(envelope, undefined) }
@@ -32,7 +31,7 @@ await duty.run({ db, log, realClock: Date.now }, () => {})
 
 async function sendAndDie(step: Step): Promise<void> {
   const given = JSON.stringify({ connection: service.connection, url: server.url, key: TEST_KEY.toString('hex') })
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', CODE, given], {
+  const child = spawn(process.execPath, [ownProgram(CODE, import.meta.url), given], {
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'inherit'],
   })

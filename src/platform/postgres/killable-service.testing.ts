@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { ownProgram } from '../../../test/support/own-program.ts'
 
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
@@ -20,12 +21,12 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 // Writing to a pipe is synchronous on Linux, so an acknowledgement that was said had been committed.
 const CODE = `
 import pg from 'pg'
-const { startEmbeddedPostgres } = await import('${new URL('./supervisor.ts', import.meta.url).href}')
+import { startEmbeddedPostgres } from './supervisor.ts'
 const say = (line) => process.stdout.write(line + '\\n')
 const tell = (message) => say('log ' + message)
 const log = { debug: tell, info: tell, warn: tell, error: tell }
 try {
-  const { connection, exited } = await startEmbeddedPostgres({ dataDir: process.argv[1], log })
+  const { connection, exited } = await startEmbeddedPostgres({ dataDir: process.argv[2], log })
   exited.then((end) => say('ended ' + JSON.stringify(end)))
   const client = new pg.Client(connection)
   client.on('error', () => undefined)
@@ -42,17 +43,20 @@ try {
 }
 `
 
+let program: string | undefined
+
 /** Starts such a service; `as` runs it as another user, `through` runs it by another program (setpriv …). */
 export function startKillableService(
   dataDir: string,
   given: { as?: { uid: number; gid: number }; through?: readonly string[] } = {},
 ): KillableService {
-  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', CODE, dataDir]
+  program ??= ownProgram(CODE, import.meta.url)
+  const node = [process.execPath, program, dataDir]
   const [command = '', ...rest] = [...(given.through ?? []), ...node]
   const child = spawn(command, rest, {
     ...given.as,
     cwd: ROOT,
-    env: { PATH: process.env.PATH, TMPDIR: '/tmp', TSX_DISABLE_CACHE: '1' },
+    env: { PATH: process.env.PATH, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return listenTo(child)
