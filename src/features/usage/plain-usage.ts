@@ -66,6 +66,7 @@ export class PlainUsage implements PlainBody {
   readonly #subscriptionOf: number[] = []
   readonly #subscriptions = new Map<number, KnownSubscription>()
   readonly #decimals = new Map<string, Decimal>()
+  readonly #days = new Map<string, IsoDate>()
   #length = 0
   #hasMemos = false
 
@@ -146,30 +147,43 @@ export class PlainUsage implements PlainBody {
 
   #groupOf({ subscription, component, dateFrom }: PlainEntry): KnownGroup | undefined {
     const known = this.#subscriptions.get(subscription)
-    if (known && this.#isOf(known.last, component, dateFrom)) return known.last
+    if (known === undefined) {
+      const place = this.#subscriptions.size
+      const first = this.#addGroup(place, subscription, component, this.#dateAt(dateFrom))
+      if (first) this.#subscriptions.set(subscription, { place, last: first, groups: undefined })
+      return first
+    }
+    if (this.#isOf(known.last, component, dateFrom)) return known.last
     const date = this.#dateAt(dateFrom)
     const name = `${component}/${date}`
-    let found = known?.groups?.get(name)
-    if (!found) {
-      const day = date == null ? null : readDate(date, 'UTC')
-      if (day === undefined) return undefined
-      const of = {
-        subscriptionId: BigInt(subscription) as SubscriptionId,
-        componentId: BigInt(component) as ComponentId,
-      }
-      const group: PlainGroup = { ...of, day, units: { coefficient: 0n, scale: 0 }, eachUnits: [] }
-      found = { place: this.#groups.length, component, date, group }
-      this.#groups.push(found)
-      this.#subscriptionOf.push(known?.place ?? this.#subscriptions.size)
-    }
-    if (!known)
-      this.#subscriptions.set(subscription, { place: this.#subscriptions.size, last: found, groups: undefined })
-    else {
-      known.groups ??= new Map([[`${known.last.component}/${known.last.date}`, known.last]])
-      known.groups.set(name, found)
-      known.last = found
-    }
+    known.groups ??= new Map([[`${known.last.component}/${known.last.date}`, known.last]])
+    const found = known.groups.get(name) ?? this.#addGroup(known.place, subscription, component, date)
+    if (!found) return undefined
+    known.groups.set(name, found)
+    known.last = found
     return found
+  }
+
+  #addGroup(of: number, subscription: number, component: number, date: string | null | undefined) {
+    const day = date == null ? null : this.#dayOf(date)
+    if (day === undefined) return undefined
+    const group: PlainGroup = {
+      subscriptionId: BigInt(subscription) as SubscriptionId,
+      componentId: BigInt(component) as ComponentId,
+      day,
+      units: { coefficient: 0n, scale: 0 },
+      eachUnits: [],
+    }
+    const added: KnownGroup = { place: this.#groups.length, component, date, group }
+    this.#groups.push(added)
+    this.#subscriptionOf.push(of)
+    return added
+  }
+
+  #dayOf(date: string): IsoDate | undefined {
+    let day = this.#days.get(date)
+    if (day === undefined && (day = readDate(date, 'UTC')) !== undefined) this.#days.set(date, day)
+    return day
   }
 
   #isOf(known: KnownGroup, component: number, dateFrom: number): boolean {
