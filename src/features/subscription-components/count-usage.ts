@@ -229,7 +229,16 @@ export class UsageTallies {
         next = withUsage(next, cycle)
         const { from, until, total, invoiced, nextPart, isFree } = cycle
         // Field by field: an object that is copied and then added to is slow in V8.
-        rows.push({ subscriptionId: counted.subscription.id, componentId, from, until, total, invoiced, nextPart, isFree })
+        rows.push({
+          subscriptionId: counted.subscription.id,
+          componentId,
+          from,
+          until,
+          total,
+          invoiced,
+          nextPart,
+          isFree,
+        })
       }
       counted.components.set(componentId, next)
     }

@@ -501,10 +501,17 @@ test('events of usage in bulk find their reports, and tell what is stored of the
       /^events of usage: subscription # of customer #: row of the reports of event \d+ says \d+, should say one that has reports of it$/,
     ),
   ])
-  for (const change of [`units = '7,4'`, `keys = replace(keys, 'two', 'too')`, `keys = 'one'`, `days = array[date '2027-01-06']`]) {
+  for (const change of [
+    `units = '7,4'`,
+    `keys = replace(keys, 'two', 'too')`,
+    `keys = 'one'`,
+    `days = array[date '2027-01-06']`,
+  ]) {
     const changed = await tampered(`update usage_batches set ${change} where account_id = :account and ${row}`)
     expect(reported(changed)).toEqual([
-      expect.stringMatching(/^events of usage: usage batch \d+: reports that say what is stored of them says [01], should say 2$/),
+      expect.stringMatching(
+        /^events of usage: usage batch \d+: reports that say what is stored of them says [01], should say 2$/,
+      ),
     ])
   }
 })
