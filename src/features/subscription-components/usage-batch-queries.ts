@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { eventsFrom, type NewEvent } from '../events/queries.ts'
 
-/** Reports of usage of plain requests: how they are written, and what the events of them tell (decision 38). */
+/** Reports of usage of plain requests: how they are written, and how the events of them are read (decision 38). */
 
 /** Reports of a request that are alike but for their units, keys and memos: of one component, subscription and day. */
 export interface UsageGroup {
@@ -25,7 +25,7 @@ export interface UsageBatch {
   lastGroup: number
 }
 
-/** Between two reports, between two rows, and in the place of a memo that is none: no text of a report has one of these. */
+/** Signs between two reports, between two rows, and in the place of a memo that is none: no text of a report has one of these. */
 export const [LINE_END, BATCH_END, NO_TEXT] = ['\n', '\f', '\t'] as const
 
 /** The reports of a request by columns, those of one subscription after each other. Each key stands once. */
@@ -60,8 +60,8 @@ export const KEY_HASH = 'usage_entries_hash'
 
 const parted = (texts: string): Fragment => fragment`string_to_array(${texts}, ${BATCH_END})`
 
-/** The reports of a row `c`, as rows of their own. */
-const reportsOf = (hasMemos: boolean): Fragment => fragment`
+/** Returns what makes rows of their own of the reports of a row `c`. */
+export const reportsOf = (hasMemos: boolean): Fragment => fragment`
   unnest(('{' || c.units || '}')::numeric[], string_to_array(c.keys, ${LINE_END})${hasMemos ? fragment`, string_to_array(c.memos, ${LINE_END}, ${NO_TEXT})` : NOTHING}, c.groups)`
 
 /**

@@ -292,7 +292,7 @@ export async function holdCustomersOf(
   return new Map(held.map(({ id, customerId }) => [id, customerId]))
 }
 
-/** A subscription with what counting its usage needs: neither its customer nor what invoices say. */
+/** A subscription with what counting its usage needs: nothing of its customer, and nothing that only invoices show. */
 export type CountableSubscription = StateFields & Pick<Subscription, 'id' | 'customerId' | 'isEndRecorded' | 'dueOn'>
 
 export const listCountableSubscriptions = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>

@@ -1,6 +1,7 @@
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { reportsOf } from '../subscription-components/usage-batch-queries.ts'
 
 /** An event of usage that names the row of its reports. */
 interface NamingEvent {
@@ -26,11 +27,11 @@ export const listUsageBatches = (db: Queryable, account: AccountId, after: Id, l
   db.rows<{ id: Id }>(sql`
     select first_usage_id as "id" from usage_batches where account_id = ${account} and first_usage_id > ${after} order by first_usage_id limit ${limit}`)
 
-/** A row of reports in which some are missing, or say what the reports themselves do not. */
+/** A row of reports in which some are missing, or are not as the stored reports are. */
 interface BatchDifference {
   id: Id
   reports: number
-  /** Reports that have a key and units, and say what the stored report says, if it was not deleted with its subscription. */
+  /** Reports that have a key and units and are as they are stored, or whose stored ones were deleted with their subscription. */
   alike: number
 }
 
@@ -42,7 +43,7 @@ export const listBatchDifferences = (db: Queryable, account: AccountId, ids: rea
                u.usage_id is null or (u.subscription_id, u.component_id, u.usage_date, u.units, u.usage_key, u.memo)
                  is not distinct from (c.subscription_ids[r.shape], c.component_ids[r.shape], c.days[r.shape], r.units, r.key, r.memo))))::integer as "alike"
         from usage_batches c
-        cross join lateral unnest(('{' || c.units || '}')::numeric[], string_to_array(c.keys, E'\n'), string_to_array(c.memos, E'\n', E'\t'), c.groups)
+        cross join lateral ${reportsOf(true)}
           with ordinality as r(units, key, memo, shape, place)
         left join usage_entries u on u.account_id = ${account} and u.usage_id = coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1)
        where c.account_id = ${account} and c.first_usage_id = any(${arrayLiteral(ids)}::bigint[])

@@ -5,7 +5,7 @@ import { listBatchDifferences, listNamingEvents, listUsageBatches } from './usag
 /** Rows that a statement opens: each has hundreds of reports. */
 const BATCHES_AT_ONCE = 32
 
-/** Events of usage whose reports share rows (decision 38): each finds its reports, and rows say what the reports themselves say. */
+/** Events of usage whose reports share rows (decision 38): each finds its reports, and rows have them as they are stored. */
 export const usageEvents: Check = {
   name: 'events of usage',
   async run(tx, report, reading) {
@@ -35,7 +35,7 @@ export const usageEvents: Check = {
             customerId: null,
             recordType: 'usage_batch',
             recordId: id,
-            what: 'reports that say what is stored of them',
+            what: 'reports that are as they are stored',
             stored: String(alike),
             expected: String(reports),
           })

@@ -510,7 +510,7 @@ test('events of usage in bulk find their reports, and tell what is stored of the
     const changed = await tampered(`update usage_batches set ${change} where account_id = :account and ${row}`)
     expect(reported(changed)).toEqual([
       expect.stringMatching(
-        /^events of usage: usage batch \d+: reports that say what is stored of them says [01], should say 2$/,
+        /^events of usage: usage batch \d+: reports that are as they are stored says [01], should say 2$/,
       ),
     ])
   }

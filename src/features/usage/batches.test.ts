@@ -96,12 +96,10 @@ test('events of usage that share rows tell their reports, whoever writes meanwhi
   for (const reports of expected)
     expect(told.get(reports[0]!.UsageKey)).toEqual({
       subscriptionID: reports[0]!.subscriptionID,
-      Usage: reports.map(({ subscriptionID: _, ...report }) => ({
-        usageID: expect.any(Number),
-        isSetUnits: false,
-        Memo: null,
-        ...report,
-      })),
+      Usage: reports.map((report) => {
+        const { subscriptionID: _, ...rest } = report
+        return { usageID: expect.any(Number), isSetUnits: false, Memo: null, ...rest }
+      }),
     })
   const ids = all.map(({ eventID }) => eventID)
   expect(ids).toEqual([...new Set(ids)].toSorted((one, other) => one - other))
