@@ -2401,6 +2401,25 @@ create table updates_floor (
 CREATE UNIQUE INDEX updates_floor_once ON updates_floor USING btree ((true));
 alter table updates_floor enable row level security;
 
+create table usage_batches (
+  account_id bigint not null,
+  first_usage_id bigint not null,
+  subscription_ids bigint[] not null,
+  component_ids bigint[] not null,
+  days date[] not null,
+  groups integer[] not null,
+  usage_ids bigint[],
+  units text not null,
+  keys text not null,
+  memos text,
+  constraint usage_batches_pkey PRIMARY KEY (account_id, first_usage_id),
+  constraint usage_batches_groups CHECK (((cardinality(component_ids) = cardinality(subscription_ids)) AND (cardinality(days) = cardinality(subscription_ids)))),
+  constraint usage_batches_ids CHECK (((usage_ids IS NULL) OR (cardinality(usage_ids) = cardinality(groups))))
+);
+alter table usage_batches enable row level security;
+create policy account on usage_batches to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select on usage_batches to perennial_app;
+
 create table usage_cycles (
   account_id bigint not null,
   subscription_id bigint not null,

@@ -35,6 +35,7 @@ import { collectionRulesOperations } from './features/dunning/rules-routes.ts'
 import { resultFileOperations } from './features/result-files/routes.ts'
 import { eventOperations } from './features/events/routes.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
+import { writeUsageRecords } from './features/subscription-components/usage-records.ts'
 import { invoiceOperations } from './features/invoices/routes.ts'
 import { recurringInvoiceOperations } from './features/recurring-invoices/routes.ts'
 import { subscriptionOperations } from './features/subscriptions/routes.ts'
@@ -179,7 +180,7 @@ const CALLS_BACK = {
   methods: { onMethodChanged: afterMethodOfCustomer, onMethodRemoved: keepCustomerOfUnsigned },
   gateways: { onGatewayChanged: afterGatewayChanged },
   invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
-  events: { writeIssuedRecords },
+  events: { writeIssuedRecords, writeUsageRecords },
   batches: { linesOfService },
   payments: { onLineChanged: takeOverLine(linesOfService) },
 }

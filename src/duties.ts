@@ -36,6 +36,7 @@ import { pausedEndsDue, subscriptionsDue } from './features/subscriptions/due.ts
 import { webhookDuty, type WebhookDutyDeps } from './features/webhooks/duty.ts'
 import { sumDaysDuty } from './features/ledger/days.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
+import { writeUsageRecords } from './features/subscription-components/usage-records.ts'
 import { oldPlacesDuty } from './features/invoices/old-places.ts'
 import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
@@ -137,7 +138,7 @@ export const workerDuties = (
     refundsDuty(about),
     batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),
-    webhookDuty({ ...about, writeIssuedRecords }),
+    webhookDuty({ ...about, writeIssuedRecords, writeUsageRecords }),
     ...(about.mailing ? [mailDuty(about.mailing)] : []),
     ...(about.copies ? [nightlyCopyDuty(about.copies)] : []),
   ]

@@ -4,12 +4,22 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RecordedEvent } from './queries.ts'
 
-/** Completing events: that of an issued invoice keeps only what can change later, and the rest is read from the frozen rows of the invoice. */
+/**
+ * Completing events: that of an issued invoice keeps only what can change later, and the rest is read from the frozen rows of the invoice; that of plain usage
+ * names the row that its reports share with others.
+ */
 
 interface IssuedEvent<Kept> {
   invoiceId: Id
   happenedAt: Instant
   kept: Kept
+}
+
+/** An event of usage, and the row that has its reports. */
+interface UsageEvent {
+  eventId: Id
+  subscriptionId: Id
+  firstUsageId: Id
 }
 
 export interface ComposeDeps<Kept> {
@@ -19,6 +29,8 @@ export interface ComposeDeps<Kept> {
     whose: { account: Account; moment: Moment },
     events: readonly IssuedEvent<Kept>[],
   ): Promise<Map<Id, string>>
+  /** Writes the records of events of usage, by event, from the rows that their reports share; given by the feature that owns them. */
+  writeUsageRecords(db: Queryable, account: Account['id'], events: readonly UsageEvent[]): Promise<Map<Id, string>>
 }
 
 /** Returns what is kept of an issued invoice; undefined for every other event, also an older one that holds its whole record. */
@@ -28,12 +40,20 @@ function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
   return 'invoiceID' in kept ? undefined : (kept as Kept)
 }
 
+/** The record of an event of usage that names a row: no event that holds its reports looks like that. */
+const NAMES_ROW = /^\{"firstUsageID": (\d+)\}$/
+
+function usageOf({ id, type, recordId, record }: RecordedEvent): UsageEvent[] {
+  const named = type === 'usage.recorded' && record !== null ? NAMES_ROW.exec(record) : null
+  return named ? [{ eventId: id, subscriptionId: recordId, firstUsageId: BigInt(named[1] as string) }] : []
+}
+
 /**
  * Reads events with their whole records, in their order: those of issued invoices with many lines some at a time, so that their lines are never
  * in memory together.
  */
 export async function* eventPortions<Kept>(
-  { writeIssuedRecords }: ComposeDeps<Kept>,
+  { writeIssuedRecords, writeUsageRecords }: ComposeDeps<Kept>,
   db: Queryable,
   whose: { account: Account; moment: Moment },
   shown: readonly RecordedEvent[],
@@ -51,8 +71,10 @@ export async function* eventPortions<Kept>(
     const waiting = new Set(issued.slice(1).flatMap(({ invoiceId: id }) => (composed.has(id) ? [] : [id])))
     const end = rest.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
     const portion = end < 0 ? rest : rest.slice(0, end)
+    const usage = portion.flatMap(usageOf)
+    const reported = usage.length === 0 ? undefined : await writeUsageRecords(db, whose.account.id, usage)
     yield portion.map((event) => {
-      const record = event.type === 'invoice.issued' ? composed.get(event.recordId) : undefined
+      const record = event.type === 'invoice.issued' ? composed.get(event.recordId) : reported?.get(event.id)
       return record === undefined ? event : { ...event, record }
     })
     rest = rest.slice(portion.length)

@@ -227,7 +227,18 @@ export class UsageTallies {
       let next = component
       for (const cycle of cycles.values()) {
         next = withUsage(next, cycle)
-        rows.push({ ...cycle, subscriptionId: counted.subscription.id, componentId })
+        const { from, until, total, invoiced, nextPart, isFree } = cycle
+        // Field by field: an object that is copied and then added to is slow in V8.
+        rows.push({
+          subscriptionId: counted.subscription.id,
+          componentId,
+          from,
+          until,
+          total,
+          invoiced,
+          nextPart,
+          isFree,
+        })
       }
       counted.components.set(componentId, next)
     }

@@ -102,8 +102,8 @@ export async function upsertUsageCycles(
   const rows = usageTexts(cycles)
   await tx.rows(sql`
     insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, invoiced, next_part, is_free)
-    select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
-      ${column(rows, 'from')}::date[], ${column(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
+    select ${account}, * from unnest(${bigints(rows, 'subscriptionId')}::bigint[], ${bigints(rows, 'componentId')}::bigint[],
+      ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
       ${column(rows, 'invoiced')}::numeric[], ${column(rows, 'nextPart')}::smallint[], ${column(rows, 'isFree')}::boolean[])
     on conflict (account_id, subscription_id, component_id, cycle_from) do update set cycle_until = excluded.cycle_until,
       total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`)

@@ -2,19 +2,9 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
-import { eventsFrom, type NewEvent } from '../events/queries.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
-import {
-  arrayLiteral,
-  column,
-  fragment,
-  type Fragment,
-  listed,
-  namesOf,
-  NOTHING,
-  sql,
-} from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Reports of usage as they came. */
 
@@ -75,81 +65,6 @@ export async function insertUsage(
   )
   return ids
 }
-
-/** Reports of a request that are alike but for their units, keys and memos: of one component, subscription and day. */
-export interface UsageGroup {
-  subscriptionId: SubscriptionId
-  componentId: ComponentId
-  day: IsoDate
-  cycleFrom: IsoDate | null
-  part: number | null
-}
-
-/** The reports of a request by columns, in order. Each key stands once, and no text has a line break. */
-export interface UsageColumns {
-  /** Position of the group of each report, counted from 1. */
-  groups: readonly number[]
-  /** Digits. */
-  units: readonly string[]
-  keys: readonly string[]
-  /** Left out where no report has one. */
-  memos?: readonly (string | null)[]
-}
-
-/** The texts of an event between the values that the database puts in: a text before each of them, and one behind the last. */
-export interface UsageTexts {
-  /** Of one report: its identifier, component, units, day, key, and memo as JSON. */
-  report: readonly string[]
-  /** Of the record: the subscription, and its reports. */
-  record: readonly string[]
-}
-
-/** `concat` wants one argument at least. */
-const NO_TEXT = fragment`''`
-
-/** Puts values between texts. */
-const woven = (texts: readonly string[], names: readonly string[]): Fragment =>
-  fragment`concat(${listed([NO_TEXT, ...texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`))])})`
-
-/** The index that finds keys by their hash. */
-export const KEY_HASH = 'usage_entries_hash'
-
-const lines = (texts: readonly (string | null)[]): Fragment =>
-  fragment`string_to_array(${texts.map((text) => text ?? '\t').join('\n')}, E'\n', E'\t')`
-
-/**
- * Writes adding reports with an event for each subscription, in one statement. Fails on `KEY_HASH` where a key is stored already, or has the hash of another
- * one.
- */
-export const insertUsageInGroups = (
-  tx: Transaction,
-  { groups, units, keys, memos }: UsageColumns,
-  of: readonly UsageGroup[],
-  event: Pick<NewEvent, 'type' | 'happenedAt' | 'actor' | 'reason'>,
-  texts: UsageTexts,
-) =>
-  tx.rows(
-    sql`${eventsFrom(tx.account, event, {
-      with: fragment`
-    added as (
-      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part)
-      select ${tx.account}, (${bigints(of, 'subscriptionId')}::bigint[])[r.shape], (${bigints(of, 'componentId')}::bigint[])[r.shape], r.units, false,
-             (${dates(of, 'day')}::date[])[r.shape], r.key, ${memos ? fragment`r.memo` : fragment`null`}, ${event.happenedAt}::timestamptz,
-             (${dates(of, 'cycleFrom')}::date[])[r.shape], (${column(of, 'part')}::smallint[])[r.shape]
-        from unnest(${positionsColumn(groups)}::integer[], ${`{${units.join(',')}}`}::numeric[], ${lines(keys)}${memos ? fragment`, ${lines(memos)}` : NOTHING})
-          as r(shape, units, key${memos ? fragment`, memo` : NOTHING})
-      returning usage_id, subscription_id, component_id, units, usage_date, usage_key, memo),
-    recorded as (
-      select subscription_id, min(usage_id) as first_id,
-             string_agg(${woven(texts.report, ['usage_id', 'component_id', 'units', 'usage_date', 'usage_key', `coalesce('"' || memo || '"', 'null')`])}, ','
-               order by usage_id) as reports
-        from added group by subscription_id)`,
-      rows: fragment`
-      select s.subscription_id as record_id, s.customer_id, ${woven(texts.record, ['w.subscription_id', 'w.reports'])}::jsonb as record
-        from recorded w join subscriptions s on s.account_id = ${tx.account} and s.subscription_id = w.subscription_id
-       order by w.first_id`,
-    })}`,
-  )
 
 /** Usage that a component had opened with, and the cycle that it counted for. */
 export interface OpeningReport {

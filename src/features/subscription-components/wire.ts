@@ -37,7 +37,8 @@ import {
   outObject,
   outText,
 } from '../../platform/wire/write.ts'
-import type { ReadUsage, UsageEntry, UsageTexts } from './usage-queries.ts'
+import type { UsageTexts } from './usage-batch-queries.ts'
+import type { ReadUsage, UsageEntry } from './usage-queries.ts'
 
 export const COMPONENTS_MAX = 100
 export const BULK_MAX = 10_000
@@ -184,7 +185,7 @@ const [A_SUBSCRIPTION, A_REPORT, A_COMPONENT, A_NUMBER, A_KEY, A_MEMO] = [1n, 2n
 ) as [bigint, bigint, bigint, bigint, bigint, bigint]
 const A_DAY = '2999-12-31' as IsoDate
 
-/** The forms of an event of usage that the database fills in: cut out of what its declared shape writes. */
+/** The forms of an event of usage of which the database keeps only the values: cut out of what its declared shape writes. */
 export const USAGE_TEXTS: UsageTexts = (() => {
   const report = {
     id: A_REPORT as Id,

@@ -94,6 +94,35 @@ type ShownOnly = Pick<
   Subscription,
   'reference' | 'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCustomerArchived'
 >
+
+/** The fields of a subscription that its state is made of. */
+export type StateFields = Pick<
+  Subscription,
+  | 'packageId'
+  | 'packageName'
+  | 'stretch'
+  | 'price'
+  | 'setupFeeMinor'
+  | 'trialFeeMinor'
+  | 'currency'
+  | 'startDate'
+  | 'trialEndDate'
+  | 'syncDate'
+  | 'endDate'
+  | 'cancelledOn'
+  | 'pendingKind'
+  | 'pendingOn'
+  | 'anchor'
+  | 'anchorDay'
+  | 'term'
+  | 'termType'
+  | 'componentAnchor'
+  | 'isProRata'
+  | 'leadDays'
+  | 'feesOn'
+  | 'nextFrom'
+  | 'lastFrom'
+>
 export type OfPackage = Pick<Subscription, 'versionNo' | 'packageName' | 'price' | 'setupFeeMinor' | 'trialFeeMinor'>
 
 export const BILLED_COLUMNS = fragment`
@@ -263,9 +292,22 @@ export async function holdCustomersOf(
   return new Map(held.map(({ id, customerId }) => [id, customerId]))
 }
 
-export const listSubscriptionsByIds = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<Subscription>(sql`
-    select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
+/** A subscription with what counting its usage needs: nothing of its customer, and nothing that only invoices show. */
+export type CountableSubscription = StateFields & Pick<Subscription, 'id' | 'customerId' | 'isEndRecorded' | 'dueOn'>
+
+export const listCountableSubscriptions = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<CountableSubscription>(sql`
+    select s.subscription_id as "id", s.customer_id as "customerId", s.is_end_recorded as "isEndRecorded", b.due_on as "dueOn", s.package_id as "packageId",
+           p.name as "packageName", s.stretch, t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", s.currency,
+           s.start_date as "startDate", s.trial_end_date as "trialEndDate", s.sync_date as "syncDate", s.end_date as "endDate",
+           s.cancelled_on as "cancelledOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn", s.anchor, s.anchor_day as "anchorDay", s.term,
+           s.term_type as "termType", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.is_pro_rata as "isProRata", s.lead_days as "leadDays",
+           b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom"
+      from subscriptions s
+      join subscription_billing b on b.account_id = ${account} and b.subscription_id = s.subscription_id
+      join packages p on p.account_id = ${account} and p.package_id = s.package_id
+      join package_rate_terms t on t.account_id = ${account} and t.package_rate_term_id = s.package_rate_term_id
+      join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id
      where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 export type NewSubscription = Pick<

@@ -269,7 +269,7 @@ export function composeSubscription(
     ...NOTHING_YET,
     nextFrom: startDate,
   }
-  const unbilled = stateOf({ ...draft, id: 0n })
+  const unbilled = stateOf(draft)
   const cursor = firstCursor(unbilled)
   const state = { ...unbilled, cursor }
   const set = composeComponents(resolved.components, state, draft.currency)

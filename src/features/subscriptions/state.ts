@@ -11,12 +11,12 @@ import {
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { BillableSubscription, Subscription } from './queries.ts'
+import type { StateFields, Subscription } from './queries.ts'
 
 /** Conversions between a stored subscription and the state that the engine plans on. */
 
 /** Returns the pending change as the engine sees it. `offer` is the one that a pending change of package or term asks for. */
-function pendingOf(s: BillableSubscription, offer: PackageOffer | undefined): PendingChange | null {
+function pendingOf(s: StateFields, offer: PackageOffer | undefined): PendingChange | null {
   if (s.pendingKind === null || s.pendingOn === null) return null
   if (s.pendingKind === 'cancellation') return { kind: 'cancellation', on: s.pendingOn }
   return offer ? { kind: s.pendingKind, on: s.pendingOn, offer } : null
@@ -26,7 +26,7 @@ function pendingOf(s: BillableSubscription, offer: PackageOffer | undefined): Pe
  * Returns the state of a subscription. Its fields are listed one by one, because an object that is copied and then added to is slow in V8,
  * and every plan copies it again.
  */
-export const stateOf = (s: BillableSubscription, offer?: PackageOffer): SubscriptionState => ({
+export const stateOf = (s: StateFields, offer?: PackageOffer): SubscriptionState => ({
   packageId: s.packageId,
   packageName: s.packageName,
   stretch: s.stretch,

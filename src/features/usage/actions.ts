@@ -22,7 +22,7 @@ import {
   type ShownSubscription,
   type SubscriptionView,
   withShownComponents,
-  listSubscriptionsByIds,
+  listCountableSubscriptions,
   lockCustomersOf,
 } from '../subscriptions/queries.ts'
 import { nextActionOn, stateOf } from '../subscriptions/state.ts'
@@ -207,7 +207,7 @@ export async function findUsage(
 ): Promise<FoundUsage> {
   const ids = [...new Set(reports.map(({ subscriptionId }) => subscriptionId))]
   await lockCustomersOf(tx, tx.account, ids)
-  const subscriptions = await listSubscriptionsByIds(tx, tx.account, ids)
+  const subscriptions = await listCountableSubscriptions(tx, tx.account, ids)
   const stored = await listStoredComponents(tx, tx.account, ids)
   const counted = new Map(
     subscriptions.map((subscription): [SubscriptionId, CountedSubscription] => [

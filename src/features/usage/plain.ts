@@ -5,15 +5,11 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { NotPlain } from '../../platform/http/plain-body.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
 import { upsertUsageCycles } from '../subscription-components/cycle-queries.ts'
-import {
-  insertUsageInGroups,
-  KEY_HASH,
-  listKnownKeys,
-  type UsageGroup,
-} from '../subscription-components/usage-queries.ts'
-import { USAGE_TEXTS } from '../subscription-components/wire.ts'
+import { insertUsageInBatches, KEY_HASH, type UsageGroup } from '../subscription-components/usage-batch-queries.ts'
+import { listKnownKeys } from '../subscription-components/usage-queries.ts'
 import { findUsage, recordBulk } from './actions.ts'
-import type { PlainGroup, PlainUsage } from './plain-wire.ts'
+import { arranged } from './plain-batches.ts'
+import type { PlainGroup, PlainUsage } from './plain-usage.ts'
 
 /**
  * Recording plain usage in bulk. Reports of one subscription, component and day are counted as one, by the rules of all reports; the database writes what
@@ -34,22 +30,25 @@ const reportOf = ({ subscriptionId, componentId, day, units, eachUnits }: PlainG
 
 /** Records plain usage; returns the number of entries. Throws NotPlain where a key was used before, and a Fault where anything is wrong. */
 export async function recordPlain(tx: Transaction, context: RequestContext, usage: PlainUsage): Promise<number> {
-  const reports = usage.of.map(reportOf)
+  const { groups, columns } = arranged(usage)
+  const reports = groups.map(reportOf)
   const problems = new Problems()
   const found = await findUsage(tx, context, reports, problems)
   problems.throwIfAny()
   if (await isRepeated(tx, usage)) throw new NotPlain()
-  await recordBulk(tx, context, found, reports, async (_tx, _context, entries, tallies) => {
+  await recordBulk(tx, context, found, reports, async (_tx, _context, entries, tallies, customerOf) => {
     const { actor, moment } = context
     const event = { type: 'usage.recorded', happenedAt: moment.now, actor, reason: null } as const
+    const ids = new Set(groups.map(({ subscriptionId }) => subscriptionId))
+    const events = [...ids].map((subscriptionId) => ({ subscriptionId, customerId: customerOf(subscriptionId) }))
     // Entries are in the order of the groups, and none is missing: they have no keys that could repeat.
-    const writing = insertUsageInGroups(tx, usage, entries as readonly UsageGroup[], event, USAGE_TEXTS)
+    const writing = insertUsageInBatches(tx, columns, entries as readonly UsageGroup[], events, event)
     await Promise.all([
       refuseOn(writing, { [KEY_HASH]: () => new NotPlain() }),
       upsertUsageCycles(tx, tx.account, tallies.settle()),
     ])
   })
-  return usage.keys.length
+  return usage.length
 }
 
 /** Keys that are looked for before anything is written. */
@@ -59,11 +58,13 @@ const LOOKED_AT = 16
  * Returns whether a few of the keys, from all over the request, are known: then it was sent before, and the rows that it would write in vain are spared. That no
  * key is stored twice is seen to by the index.
  */
-async function isRepeated(tx: Transaction, { of, groups, keys }: PlainUsage): Promise<boolean> {
-  const step = Math.max(1, Math.floor(keys.length / LOOKED_AT))
-  const some = keys.flatMap((key, index) => {
-    const { subscriptionId, componentId } = of[(groups[index] as number) - 1] as PlainGroup
-    return index % step === 0 ? [{ subscriptionId, componentId, key }] : []
-  })
+async function isRepeated(tx: Transaction, usage: PlainUsage): Promise<boolean> {
+  const { groups } = usage
+  const step = Math.max(1, Math.floor(usage.length / LOOKED_AT))
+  const some = []
+  for (let index = 0; index < usage.length; index += step) {
+    const { subscriptionId, componentId } = groups[usage.groupOf(index)] as PlainGroup
+    some.push({ subscriptionId, componentId, key: usage.keyOf(index) })
+  }
   return (await listKnownKeys(tx, tx.account, some)).length > 0
 }

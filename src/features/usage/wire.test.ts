@@ -32,15 +32,15 @@ describe('a plain body', () => {
         const read = BulkUsageIn.read(json!, '', { problems, timeZone: 'UTC', isStrict: true, isSecret: false })
         expect([problems.found, read === REFUSED]).toEqual([[], false])
         const { usage } = found
-        const entries = usage.keys.map((UsageKey, index) => {
-          const { subscriptionId, componentId, day } = usage.of[usage.groups[index]! - 1]!
+        const entries = Array.from({ length: usage.length }, (_, index) => {
+          const { subscriptionId, componentId, day } = usage.groups[usage.groupOf(index)]!
           return {
             subscriptionID: subscriptionId,
             componentID: componentId,
-            NumUnits: usage.units[index],
+            NumUnits: usage.unitsOf(index),
             Date: day,
-            UsageKey,
-            Memo: usage.memos?.[index] ?? null,
+            UsageKey: usage.keyOf(index),
+            Memo: usage.memoOf(index) ?? null,
           }
         })
         const asRead = (read as { Usage: any[] }).Usage.map((entry) => ({
@@ -68,8 +68,8 @@ describe('a plain body', () => {
       entry('1', '"2027-01-15"'),
       entry('2', 'null'),
     ]
-    const { of } = plainOf(`{"Usage":[${list.join(', ')}]}`)!.usage
-    expect(of.map(({ day, units, eachUnits }) => [day, decimalText(units), [...eachUnits].map(decimalText)])).toEqual([
+    const { groups } = plainOf(`{"Usage":[${list.join(', ')}]}`)!.usage
+    expect(groups.map(({ day, units, eachUnits }) => [day, decimalText(units), eachUnits.map(decimalText)])).toEqual([
       [null, '1000000000001.00000001', ['0.00000001', '999999999999', '2']],
       ['2027-01-15', '1', ['1']],
     ])
@@ -78,7 +78,7 @@ describe('a plain body', () => {
   test('is read piece by piece', () => {
     const text = `{"Usage":[${Array.from({ length: 1000 }, () => ENTRY).join()}]}`
     const found = plainOf(text, 8 * 1024)!
-    expect([found.usage.keys.length, found.pauses]).toEqual([1000, Math.floor(text.length / (8 * 1024 + ENTRY.length))])
+    expect([found.usage.length, found.pauses]).toEqual([1000, Math.floor(text.length / (8 * 1024 + ENTRY.length))])
   })
 
   test.each([

@@ -26,6 +26,7 @@ export type RecordType =
   | 'settlement'
   | 'shape'
   | 'subscription'
+  | 'usage_batch'
   | 'webhook_delivery'
 
 /** Something that is stored and should be something else. Texts are for people: amounts with the decimals of their currency. */

@@ -36,7 +36,12 @@ async function busyAccount(): Promise<TestClient> {
   await use(client, id, { componentID: calls.componentID, NumUnits: 8 })
   await modify(client, id, [{ componentID: seats.componentID, NumUnits: 9 }, { componentID: calls.componentID }])
   await moveTo(client, '2027-02-03')
-  await use(client, id, { componentID: calls.componentID, NumUnits: 5, Date: '2027-01-25' })
+  const late = { subscriptionID: id, componentID: calls.componentID, Date: '2027-01-25' }
+  const Usage = [
+    { ...late, NumUnits: 2, UsageKey: 'one' },
+    { ...late, NumUnits: 3, UsageKey: 'two' },
+  ]
+  expect((await client.post('/v1/usage', { Usage })).body).toEqual({ Recorded: 2, Duplicates: 0 })
   const next = (await client.get('/v1/account')).body.NextInvoiceNum
   await client.put('/v1/account', { ...(await client.get('/v1/account')).body, NextInvoiceNum: next + 100 })
   await moveTo(client, '2027-03-11')
@@ -486,6 +491,29 @@ test('events of issued invoices are those of invoices that are there, each once'
       /^events of invoices: invoice #: last event of those issued with it says \d+, should say less than \d+, which is another event$/,
     ),
   ])
+})
+
+test('events of usage in bulk find their reports, and tell what is stored of them', async () => {
+  const row = `first_usage_id = (select min(first_usage_id) from usage_batches where account_id = :account)`
+  const gone = await tampered(`delete from usage_batches where account_id = :account and ${row}`)
+  expect(reported(gone)).toEqual([
+    expect.stringMatching(
+      /^events of usage: subscription # of customer #: row of the reports of event \d+ says \d+, should say one that has reports of it$/,
+    ),
+  ])
+  for (const change of [
+    `units = '7,4'`,
+    `keys = replace(keys, 'two', 'too')`,
+    `keys = 'one'`,
+    `days = array[date '2027-01-06']`,
+  ]) {
+    const changed = await tampered(`update usage_batches set ${change} where account_id = :account and ${row}`)
+    expect(reported(changed)).toEqual([
+      expect.stringMatching(
+        /^events of usage: usage batch \d+: reports that are as they are stored says [01], should say 2$/,
+      ),
+    ])
+  }
 })
 
 test('a delivery of a webhook is of the event that it names', async () => {

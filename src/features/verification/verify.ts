@@ -25,6 +25,7 @@ import { sales } from './sales.ts'
 import { settlements } from './settlements.ts'
 import { lineIdentifiers, shapes } from './shapes.ts'
 import { taxDays } from './tax-days.ts'
+import { usageEvents } from './usage-events.ts'
 import { usageCycles } from './usage.ts'
 
 /**
@@ -67,6 +68,7 @@ const CHECKS: readonly Check[] = [
   usageCycles,
   counts,
   issuedEvents,
+  usageEvents,
   deliveries,
   emandates,
 ]

@@ -18,7 +18,7 @@ const WIDTH_MAX = 64
 const CALLS = 512
 const TRANSACTIONS = 3
 
-export type WebhookDutyDeps = Pick<SendDeps, 'envelope' | 'outbound' | 'writeIssuedRecords'> & {
+export type WebhookDutyDeps = Pick<SendDeps, 'envelope' | 'outbound' | 'writeIssuedRecords' | 'writeUsageRecords'> & {
   /** Left out: that of the process. */
   clock?: SteadyClock
   /** Left out: Math.random. */

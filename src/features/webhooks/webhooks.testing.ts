@@ -5,6 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, vi } from 'vitest'
 import { startTestService, type TestClient, type TestService } from '../../../test/support/app.ts'
 import { writeIssuedRecords } from '../invoices/issued-record.ts'
+import { writeUsageRecords } from '../subscription-components/usage-records.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { webhookDuty, type WebhookDutyDeps } from './duty.ts'
 
@@ -106,7 +107,7 @@ export async function timed(options: Parameters<typeof startTestService>[0] = {}
     now,
     pass: (seconds) => (nowMs += seconds * 1000),
     work: async (about = {}, goOn = () => {}) => {
-      const duty = webhookDuty({ ...service.calling, writeIssuedRecords, random: () => 0, ...about })
+      const duty = webhookDuty({ ...service.calling, writeIssuedRecords, writeUsageRecords, random: () => 0, ...about })
       await duty.run({ db: service.db, log, realClock: now }, goOn)
     },
     hooked: async (url, more = {}) => {

@@ -1,0 +1,52 @@
+import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { reportsOf } from '../subscription-components/usage-batch-queries.ts'
+
+/** An event of usage that names the row of its reports. */
+interface NamingEvent {
+  id: Id
+  subscriptionId: SubscriptionId
+  customerId: Id
+  firstUsageId: Id
+  /** The row has reports of its subscription. */
+  isThere: boolean
+}
+
+export const listNamingEvents = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<NamingEvent>(sql`
+    select e.event_id as "id", e.record_id as "subscriptionId", e.customer_id as "customerId", e.first as "firstUsageId",
+           exists (select 1 from usage_batches c where c.account_id = ${account} and c.first_usage_id = e.first and e.record_id = any (c.subscription_ids))
+             as "isThere"
+      from (select event_id, record_id, customer_id, (record ->> 'firstUsageID')::bigint as first from events
+             where account_id = ${account} and type = 'usage.recorded' and event_id > ${after} and record ? 'firstUsageID'
+             order by event_id limit ${limit}) e
+     order by e.event_id`)
+
+export const listUsageBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id }>(sql`
+    select first_usage_id as "id" from usage_batches where account_id = ${account} and first_usage_id > ${after} order by first_usage_id limit ${limit}`)
+
+/** A row of reports in which some are missing, or are not as the stored reports are. */
+interface BatchDifference {
+  id: Id
+  reports: number
+  /** Reports that have a key and units and are as they are stored, or whose stored ones were deleted with their subscription. */
+  alike: number
+}
+
+export const listBatchDifferences = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<BatchDifference>(sql`
+    select * from (
+      select c.first_usage_id as "id", cardinality(c.groups) as "reports",
+             (count(*) filter (where r.shape is not null and r.key is not null and r.units is not null and c.subscription_ids[r.shape] is not null and (
+               u.usage_id is null or (u.subscription_id, u.component_id, u.usage_date, u.units, u.usage_key, u.memo)
+                 is not distinct from (c.subscription_ids[r.shape], c.component_ids[r.shape], c.days[r.shape], r.units, r.key, r.memo))))::integer as "alike"
+        from usage_batches c
+        cross join lateral ${reportsOf(true)}
+          with ordinality as r(units, key, memo, shape, place)
+        left join usage_entries u on u.account_id = ${account} and u.usage_id = coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1)
+       where c.account_id = ${account} and c.first_usage_id = any(${arrayLiteral(ids)}::bigint[])
+       group by c.first_usage_id, cardinality(c.groups)) as compared
+     where "alike" <> "reports"
+     order by "id"`)
