@@ -785,6 +785,7 @@ CREATE INDEX customers_by_country ON customers USING btree (account_id, country_
 CREATE INDEX customers_by_currency ON customers USING btree (account_id, currency, customer_id);
 CREATE INDEX customers_by_email ON customers USING btree (account_id, email_key);
 CREATE INDEX customers_by_vat_number ON customers USING btree (account_id, vat_number, customer_id) WHERE (vat_number IS NOT NULL);
+CREATE INDEX customers_paused ON customers USING btree (account_id, customer_id) WHERE (paused_on IS NOT NULL);
 CREATE INDEX customers_statement_due ON customers USING btree (account_id, statement_due_on, customer_id) WHERE (statement_due_on IS NOT NULL);
 CREATE INDEX customers_suspended_by_rule ON customers USING btree (account_id) WHERE is_suspended_by_rule;
 alter table customers enable row level security;
