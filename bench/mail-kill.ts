@@ -116,7 +116,8 @@ export async function benchMailKill({ times }: { times: number }): Promise<void>
       let left = 1 + Math.floor(Math.random() * (step === 'greeting' ? 1 : MAILS_A_TURN))
       const died = new Promise<void>((resolve) => {
         receiver.watch((reached) => {
-          if (reached !== step || (left -= 1) > 0) return left <= 0
+          // A line that is still open from the mail before greets nobody again, and is dropped at what comes next.
+          if ((reached !== step && step !== 'greeting') || (left -= 1) > 0) return left <= 0
           resolve(service.kill('service'))
           return true
         })

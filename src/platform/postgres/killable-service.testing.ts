@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
 import { ownProgram } from '../../../test/support/own-program.ts'
+import { roomyParent } from '../../../test/support/roomy-parent.ts'
 
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
@@ -105,14 +106,9 @@ export function makeTestFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-function roomyParent(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    if (bavail * bsize > 2 ** 30) return '/dev/shm'
-  } catch {
-    // Not every system has it.
-  }
-  return tmpdir()
+/** Makes a data folder with a database that was started and stopped before, for what is not about making one. */
+export function copyStarted(dataDir: string): void {
+  execFileSync('cp', ['-a', inject('started').path, dataDir])
 }
 
 /** An ordinary user of this machine that is neither root nor the one that the database gets from root. */

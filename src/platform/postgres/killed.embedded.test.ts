@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDataFolder } from './data-folder.ts'
 import { joinEmbeddedPostgres } from './join.ts'
 import {
+  copyStarted,
   type KillableService,
   lastAcknowledged,
   makeTestFolder,
@@ -75,6 +76,7 @@ describe.runIf(isLinux)('no acknowledged write is lost and the next start just w
   }
 
   test.each(Object.keys(victims))('killing %s under writes, twice over', async (name) => {
+    copyStarted(dataDir)
     let acknowledged = 0
     for (const writes of [1, 157]) {
       const service = startService()
@@ -101,6 +103,7 @@ describe.runIf(isLinux)('no acknowledged write is lost and the next start just w
   })
 
   test('when the root of a container, who may not look into other processes, finds a database left behind', async () => {
+    copyStarted(dataDir)
     const service = startService()
     await service.said1((line) => line === 'ack 3')
     const [server = 0] = findServersIn(join(dataDir, 'postgres'))
@@ -125,6 +128,7 @@ test('of three services that start at once on one folder one runs and two say wh
 })
 
 test.runIf(isLinux)('a service whose database dies is told so', async () => {
+  copyStarted(dataDir)
   const service = startService()
   await service.said1((line) => line === 'ack 1')
   kill(...findServersIn(join(dataDir, 'postgres')))

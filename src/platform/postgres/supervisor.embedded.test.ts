@@ -14,7 +14,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EmbeddedConnection } from './connection.ts'
 import { joinEmbeddedPostgres } from './join.ts'
-import { findOrdinaryUser, makeTestFolder, startKillableService } from './killable-service.testing.ts'
+import { copyStarted, findOrdinaryUser, makeTestFolder, startKillableService } from './killable-service.testing.ts'
 import { NOT_DURABLE } from './settings.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts'
 
@@ -101,7 +101,7 @@ describe('a data folder', () => {
   })
 
   test('that was opened up is closed again instead of refused', async () => {
-    await (await start()).stop()
+    copyStarted(dataDir)
     chmodSync(join(dataDir, 'postgres'), 0o755)
     chmodSync(dataDir, 0o755)
     await start()
@@ -117,7 +117,7 @@ describe('a data folder', () => {
   })
 
   test('with left-overs starts: a lock and a pid file whose number is by now another process', async () => {
-    await (await start()).stop()
+    copyStarted(dataDir)
     writeFileSync(join(dataDir, 'lock'), `${process.pid} 1\n`)
     const leftOver = join(dataDir, 'postgres', 'postmaster.pid')
     writeFileSync(leftOver, `${process.pid}\n`)
@@ -131,6 +131,7 @@ describe('a start is refused in one sentence', () => {
   const refusal = () => start().catch((error: Error) => `${error.name}: ${error.message}`)
 
   test('when this process already runs the folder', async () => {
+    copyStarted(dataDir)
     await start()
     expect(await refusal()).toMatch(`StartFailure: The data folder ${dataDir} is in use by process ${process.pid}: `)
   })
@@ -164,7 +165,7 @@ describe('a start is refused in one sentence', () => {
   })
 
   test.runIf(isLinux)('when a database file is damaged, with what PostgreSQL says about it', async () => {
-    await (await start()).stop()
+    copyStarted(dataDir)
     writeFileSync(join(dataDir, 'postgres', 'global', 'pg_control'), 'no more')
     expect(await refusal()).toMatch(/did not start: .*pg_control/)
   })
@@ -202,6 +203,7 @@ describe.runIf(isRoot && isLinux && ordinary)('started by root', () => {
   })
 
   test('a running database is closed to other users of the machine', async () => {
+    copyStarted(dataDir)
     await start()
     process.seteuid?.(ordinary!.uid)
     try {
