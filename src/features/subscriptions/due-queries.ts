@@ -121,17 +121,16 @@ export async function listSteady(
     account,
     rows.filter(({ isSteady }) => isSteady),
   )
-  const groups = billable.flatMap(
-    ({ ids, customerIds: whose, hasComponents, isSteady: _, ...shared }): SteadyGroup[] => {
-      const subscriptions = ids.split(',')
-      const members = whose
-        .split(',')
-        .flatMap((customer, place) =>
-          once.has(customer) ? [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }] : [],
-        )
-      return members.length === 0 ? [] : [{ facts: { ...shared, dueOn: due.day }, hasComponents, members }]
-    },
-  )
+  const groups = billable.flatMap((row): SteadyGroup[] => {
+    const { ids, customerIds: whose, hasComponents, isSteady: _, ...shared } = row
+    const subscriptions = ids.split(',')
+    const members = whose
+      .split(',')
+      .flatMap((customer, place) =>
+        once.has(customer) ? [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }] : [],
+      )
+    return members.length === 0 ? [] : [{ facts: { ...shared, dueOn: due.day }, hasComponents, members }]
+  })
   return { groups, dueCount }
 }
 
