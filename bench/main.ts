@@ -59,7 +59,7 @@ const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLIO
 const programs: Record<string, () => Promise<void>> = {
   start: () => benchStart({ times, isSmoke }),
   read: () => benchRead({ times, isSmoke }),
-  search: () => benchSearch({ count: countOr(20_000), times, isSmoke }),
+  search: () => benchSearch({ count: countOr(2_000), times, isSmoke }),
   since: () => benchSince({ count: countOr(20_000), times, isSmoke }),
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
@@ -67,9 +67,9 @@ const programs: Record<string, () => Promise<void>> = {
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
-  reports: () => benchReports({ count: countOr(10_000), times, isSmoke }),
+  reports: () => benchReports({ count: countOr(1_000), times, isSmoke }),
   backup: () => benchBackup({ count: Number(given ?? (isSmoke ? 500 : 300_000)), times: Math.min(times, 3), isSmoke }),
-  exports: () => benchExports({ count: Number(given ?? (isSmoke ? 4_000 : 100_000)), times, isSmoke }),
+  exports: () => benchExports({ count: Number(given ?? (isSmoke ? 1_000 : 100_000)), times, isSmoke }),
   credit: () => benchCredit({ times: Math.min(times, 3), isSmoke }),
   'ignored-names': () => benchIgnoredNames({ times, isSmoke }),
   mail: () => (given === 'run' ? benchRunBesideMail : benchMail)({ times: Math.min(times, 3), isSmoke }),
@@ -87,9 +87,9 @@ const programs: Record<string, () => Promise<void>> = {
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
   seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
-  workers: () => benchWorkers({ count: countOr(5_000), times, isSmoke }),
+  workers: () => benchWorkers({ count: countOr(500), times, isSmoke }),
   'billing-run': () => billingRun(),
-  'beside-run': () => benchBesideRun({ count: Number(given ?? (isSmoke ? 2_000 : 200_000)), times, isSmoke }),
+  'beside-run': () => benchBesideRun({ count: Number(given ?? (isSmoke ? 400 : 200_000)), times, isSmoke }),
   verify: () => benchVerify({ count: Number(given ?? (isSmoke ? 600 : 300_000)), times, isSmoke }),
 }
 
