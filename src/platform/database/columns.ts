@@ -63,7 +63,7 @@ export function bigintList(values: readonly bigint[]): ArrayParameter {
 const SPAN_MOST = 4n
 const WALKED_LEAST = 32
 
-/** Whether a walk along the range of identifiers in rising order is worth it. */
+/** Checks whether identifiers in rising order lie so close together that a walk along their range is worth it. */
 export const isCloseTogether = (ids: readonly bigint[]): boolean =>
   ids.length >= WALKED_LEAST && (ids.at(-1) as bigint) - (ids[0] as bigint) < SPAN_MOST * BigInt(ids.length)
 
