@@ -48,9 +48,22 @@ function usageOf({ id, type, recordId, record }: RecordedEvent): UsageEvent[] {
   return named ? [{ eventId: id, subscriptionId: recordId, firstUsageId: BigInt(named[1] as string) }] : []
 }
 
+/** Rows of reports that are read together: one holds all that a request has of one subscription, which may be thousands. */
+const USAGE_ROWS = 16
+
+/** Returns how many events stand before the first whose row of reports would be one too many. */
+function countWithinRows(events: readonly RecordedEvent[]): number {
+  const rows = new Set<Id>()
+  const end = events.findIndex((event) => {
+    for (const { firstUsageId } of usageOf(event)) rows.add(firstUsageId)
+    return rows.size > USAGE_ROWS
+  })
+  return end < 0 ? events.length : end
+}
+
 /**
- * Reads events with their whole records, in their order: those of issued invoices with many lines some at a time, so that their lines are never
- * in memory together.
+ * Reads events with their whole records, in their order: those of issued invoices with many lines, and those of usage, some at a time, so that what they hold is
+ * never in memory together.
  */
 export async function* eventPortions<Kept>(
   { writeIssuedRecords, writeUsageRecords }: ComposeDeps<Kept>,
@@ -64,13 +77,14 @@ export async function* eventPortions<Kept>(
       return kept === undefined ? [] : [{ invoiceId: event.recordId, happenedAt: event.happenedAt, kept }]
     })
   for (let rest = shown; rest.length > 0;) {
-    const issued = issuedOf(rest)
+    const together = rest.slice(0, countWithinRows(rest))
+    const issued = issuedOf(together)
     let composed = await writeIssuedRecords(db, whose, issued)
     const [next] = issued
     if (next && !composed.has(next.invoiceId)) composed = await writeIssuedRecords(db, whose, [next])
     const waiting = new Set(issued.slice(1).flatMap(({ invoiceId: id }) => (composed.has(id) ? [] : [id])))
-    const end = rest.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
-    const portion = end < 0 ? rest : rest.slice(0, end)
+    const end = together.findIndex((event) => keptOf(event) !== undefined && waiting.has(event.recordId))
+    const portion = end < 0 ? together : together.slice(0, end)
     const usage = portion.flatMap(usageOf)
     const reported = usage.length === 0 ? undefined : await writeUsageRecords(db, whose.account.id, usage)
     yield portion.map((event) => {

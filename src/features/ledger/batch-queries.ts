@@ -1,7 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
-import { bigintList, bigints, dates, isCloseTogether, positionsColumn } from '../../platform/database/columns.ts'
+import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -132,7 +132,7 @@ export async function moveReceivables(
   customerIds: readonly Id[],
   positions: readonly number[],
 ): Promise<HasUnapplied[]> {
-  const range = isCloseTogether(customerIds) ? { first: customerIds[0], last: customerIds.at(-1) } : undefined
+  const range = rangeOfIds(customerIds)
   const known = [...new Set(shapes.map(({ currency }) => currency))]
   // PostgreSQL walks to an element of a list of texts, and goes straight to one of numbers.
   const currency = fragment`(${arrayLiteral(known)}::text[])[(${positionsColumn(shapes.map((shape) => known.indexOf(shape.currency) + 1))}::integer[])[p.shape]]`

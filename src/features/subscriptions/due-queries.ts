@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { isCloseTogether } from '../../platform/database/columns.ts'
+import { rangeOfIds } from '../../platform/database/columns.ts'
 import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { walkedRows } from '../../platform/database/walked.ts'
@@ -89,7 +89,7 @@ export async function listSteady(
   due: DueDay,
 ): Promise<{ groups: SteadyGroup[]; dueCount: number }> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const isDense = isCloseTogether(customerIds)
+  const isDense = rangeOfIds(customerIds) !== undefined
   const rows = await walkedRows<SteadyRow>(
     tx,
     sql`

@@ -147,3 +147,18 @@ test('events of usage that share rows tell their reports, whoever writes meanwhi
   expect((await client.get(`/v1/subscriptions/${RecordID}/usage`)).status).toBe(404)
   expect(await list(`RecordID=${RecordID}`)).toEqual(before)
 }, 180_000)
+
+test('a page of more rows of reports than are read together has all of them, in order', async () => {
+  const { client, components, subscriptions } = await counted()
+  const keys = Array.from({ length: 40 }, (_, request) => `alone ${request}`)
+  for (const [request, UsageKey] of keys.entries()) {
+    const report = { subscriptionID: subscriptions[request % 3], componentID: components[0], NumUnits: 1, UsageKey }
+    expect((await client.post('/v1/usage', { Usage: [report] })).body).toEqual({ Recorded: 1, Duplicates: 0 })
+  }
+  const told: Told[] = (await client.get('/v1/events?type=usage.recorded&page_size=200')).body
+  expect(told.map(({ Record }) => Record.Usage.map(({ UsageKey }) => UsageKey))).toEqual(keys.map((key) => [key]))
+  const [rows] = await service.db
+    .reader(client.id)
+    .rows<{ n: number }>(sql`select count(*)::integer as "n" from usage_batches where account_id = ${client.id}`)
+  expect(rows?.n).toBe(keys.length)
+})

@@ -63,28 +63,26 @@ export function bigintList(values: readonly bigint[]): ArrayParameter {
 const SPAN_MOST = 4n
 const WALKED_LEAST = 32
 
-/** Checks whether identifiers in rising order lie so close together that a walk along their range is worth it. */
-export const isCloseTogether = (ids: readonly bigint[]): boolean =>
-  ids.length >= WALKED_LEAST && (ids.at(-1) as bigint) - (ids[0] as bigint) < SPAN_MOST * BigInt(ids.length)
-
 /**
  * Returns the first and last of identifiers that lie close together, so that a statement may walk that range of an index instead of looking
  * each of them up; undefined where they are few or far apart.
  */
-export function rangeOf<Row>(
+export function rangeOfIds(ids: readonly bigint[]): { first: bigint; last: bigint } | undefined {
+  if (ids.length < WALKED_LEAST) return undefined
+  let first = ids[0] as bigint
+  let last = first
+  for (const id of ids) {
+    if (id < first) first = id
+    if (id > last) last = id
+  }
+  return last - first < SPAN_MOST * BigInt(ids.length) ? { first, last } : undefined
+}
+
+/** Returns the same of the named property of every row. */
+export const rangeOf = <Row>(
   rows: readonly Row[],
   key: KeyOf<Row, bigint>,
-): { first: bigint; last: bigint } | undefined {
-  if (rows.length < WALKED_LEAST) return undefined
-  let first = (rows[0] as Row)[key] as bigint
-  let last = first
-  for (const row of rows) {
-    const value = row[key] as bigint
-    if (value < first) first = value
-    if (value > last) last = value
-  }
-  return last - first < SPAN_MOST * BigInt(rows.length) ? { first, last } : undefined
-}
+): { first: bigint; last: bigint } | undefined => rangeOfIds(rows.map((row) => row[key] as bigint))
 
 /** Returns the named property of every row, calendar days, as date[]. */
 export function dates<Row>(rows: readonly Row[], key: KeyOf<Row, IsoDate | null>): ArrayParameter {
