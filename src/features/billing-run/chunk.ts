@@ -54,6 +54,8 @@ export interface RunWork {
   account: AccountId
   runId: Id
   actor: string
+  /** Object on which hangs what kinds of records remember from chunk to chunk. */
+  memory: object
   /** The last day of the run: a record is done when nothing of it is left due by then. */
   until: IsoDate
   /** The moment to bill at; undefined: the account's own, asked anew for every chunk. */
@@ -87,6 +89,7 @@ export const workOn = (
   runId,
   until,
   actor: about.actor ?? `billing run ${runId}`,
+  memory: {},
   moment: about.moment,
   totals: about.totals ?? emptyTotals(),
   onChunk: about.onChunk ?? (() => {}),
@@ -188,7 +191,14 @@ const momentFor = (work: RunWork, account: Account): Moment => work.moment ?? mo
 async function contextOf(tx: Transaction, work: RunWork): Promise<DueContext> {
   const account = await getAccount(tx, work.account)
   const { hasMailServer = false, warn } = work.deps
-  return { account, actor: work.actor, moment: momentFor(work, account), hasMailServer, ...(warn && { warn }) }
+  return {
+    account,
+    actor: work.actor,
+    moment: momentFor(work, account),
+    hasMailServer,
+    memory: work.memory,
+    ...(warn && { warn }),
+  }
 }
 
 /** Writes down that the database refused a record; nothing where somebody has billed it meanwhile. */

@@ -34,6 +34,8 @@ export interface DueContext {
   hasMailServer?: boolean
   /** Left out: nothing is logged. */
   warn?: Warn
+  /** Object of the run on which hangs what a kind remembers of its chunks; left out: nothing is remembered. */
+  memory?: object
 }
 
 interface DueFacts {

@@ -2,9 +2,9 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
-import { shapeRelation } from '../../platform/database/bulk.ts'
+import { joined, shapeRelation } from '../../platform/database/bulk.ts'
 import type { ArrayParameter } from '../../platform/database/columns.ts'
-import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
 import type { OfShape } from './kept-line-queries.ts'
@@ -14,6 +14,14 @@ import type { OfShape } from './kept-line-queries.ts'
 /** Invoices as columns: identifiers as bigint[], positions as integer[]. */
 export interface StampedInvoices extends StampedRecords {
   subscriptionIds: ArrayParameter
+  /** Positions of what is alike in their rows, as integer[]; those of StampedRecords are the positions of their shapes. */
+  heads: ArrayParameter
+  /** bigint[] */
+  totals: ArrayParameter
+  /** integer[] */
+  customerVersions: ArrayParameter
+  /** text[]; null where no customer has one. */
+  vatNumbers: ArrayParameter | null
   /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
   kept: { shapeIds: ArrayParameter; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
   /** Details of collection of each; null where no invoice of them is collected. */
@@ -21,7 +29,22 @@ export interface StampedInvoices extends StampedRecords {
 }
 
 const { id: _id, customerId: _customer, subscriptionId: _subscription, ...OF_INVOICES } = INVOICE_COLUMNS
-const { gatewayId: _gateway, paymentMethodId: _method, nextTryDate: _next, ...SHARED_BY_INVOICES } = OF_INVOICES
+const {
+  gatewayId: _gateway,
+  paymentMethodId: _method,
+  nextTryDate: _next,
+  totalMinor: _total,
+  customerVersion: _version,
+  customerVatNumber: _number,
+  recurringInvoiceId: _recurring,
+  reference: _reference,
+  ...HEAD_COLUMNS
+} = OF_INVOICES
+const HEAD_NAMES = Object.keys(HEAD_COLUMNS) as (keyof typeof HEAD_COLUMNS)[]
+
+/** Returns all that the row of an invoice has in common with others, as one text. */
+export const headOf = (invoice: InvoiceRow): string =>
+  JSON.stringify(HEAD_NAMES.map((name) => (invoice[name] == null ? null : String(invoice[name]))))
 
 const { invoiceId: _charged, subscriptionId: _billed, ...SHARED_BY_CHARGES } = CHARGE_COLUMNS
 
@@ -50,26 +73,40 @@ export async function insertShapeZeroCharges(
 /** Writes invoices with consecutive numbers in the order of the records. Nothing depends on where their rows lie, so they are not sorted. */
 export function insertShapeInvoices(
   tx: Transaction,
-  { ids, customerIds, subscriptionIds, positions, kept, collected }: StampedInvoices,
-  shapes: readonly OfShape<InvoiceRow>[],
+  rows: StampedInvoices,
+  heads: readonly OfShape<InvoiceRow>[],
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) {
-  const { names, values, source } = shapeRelation(shapes, SHARED_BY_INVOICES)
-  const own =
-    collected == null
-      ? { names: NOTHING, values: NOTHING, arrays: NOTHING, alias: NOTHING }
-      : {
-          names: fragment`, gateway_id, payment_method_id, next_try_date`,
-          values: fragment`, r.gateway, r.method, r.next_try`,
-          arrays: fragment`, ${collected.gatewayIds}::bigint[], ${collected.methodIds}::bigint[], ${collected.nextTryDates}::date[]`,
-          alias: fragment`, gateway, method, next_try`,
-        }
+  const { names, values, source } = shapeRelation(heads, HEAD_COLUMNS)
+  const own = ownColumns(rows)
   return tx.rows(sql`
-    insert into invoices (account_id, invoice_id, customer_id, subscription_id, number, last_updated, issued_at, account_version, shape_id,
-      first_charge_id, first_tax_id, ${names} ${own.names})
-    select ${tx.account}, r.id, r.customer, r.subscription, ${firstNumber}::bigint + r.place - 1, ${at}::timestamptz, ${at}::timestamptz,
-           ${accountVersion}::integer, r.kept, r.first_charge, r.first_tax, ${values} ${own.values}
-      from unnest(${ids}::bigint[], ${customerIds}::bigint[], ${subscriptionIds}::bigint[], ${positions}::integer[], ${kept.shapeIds}::bigint[],
-        ${kept.firstChargeIds}::bigint[], ${kept.firstTaxIds}::bigint[] ${own.arrays}) with ordinality
-        as r(id, customer, subscription, shape, kept, first_charge, first_tax ${own.alias}, place) join ${source} on s.shape = r.shape`)
+    insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names}, ${own.names})
+    select ${tx.account}, ${firstNumber}::bigint + r.place - 1, ${at}::timestamptz, ${at}::timestamptz, ${accountVersion}::integer, ${values}, ${own.values}
+      from unnest(${own.arrays}, ${rows.heads}::integer[]) with ordinality as r(${own.names}, head, place) join ${source} on s.shape = r.head`)
+}
+
+/** Returns the columns that each invoice has of its own: their names, their values in rows `r`, and the arrays that these come from. */
+function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...rows }: StampedInvoices) {
+  const columns: [name: string, values: ArrayParameter, type: string][] = [
+    ['invoice_id', ids, 'bigint'],
+    ['customer_id', customerIds, 'bigint'],
+    ['subscription_id', subscriptionIds, 'bigint'],
+    ['shape_id', kept.shapeIds, 'bigint'],
+    ['first_charge_id', kept.firstChargeIds, 'bigint'],
+    ['first_tax_id', kept.firstTaxIds, 'bigint'],
+    ['total_minor', rows.totals, 'bigint'],
+    ['customer_version', rows.customerVersions, 'integer'],
+  ]
+  if (rows.vatNumbers !== null) columns.push(['customer_vat_number', rows.vatNumbers, 'text'])
+  if (collected !== null)
+    columns.push(
+      ['gateway_id', collected.gatewayIds, 'bigint'],
+      ['payment_method_id', collected.methodIds, 'bigint'],
+      ['next_try_date', collected.nextTryDates, 'date'],
+    )
+  return {
+    names: namesOf(columns.map(([name]) => name).join(', ')),
+    values: namesOf(columns.map(([name]) => `r.${name}`).join(', ')),
+    arrays: joined(columns.map(([, values, type]) => fragment`${values}::${namesOf(type)}[]`)),
+  }
 }

@@ -1,40 +1,69 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { bigintList, bigints, dates, positionsColumn } from '../../platform/database/columns.ts'
+import { bigintList, bigints, dates, placesOf, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { column } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
 import { insertIssuedEvents } from '../events/issued-queries.ts'
-import { postShapes } from '../ledger/post-shapes.ts'
+import { type PostingShape, postingShape, postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
 import { type AfterIssue, type IssueContext, type NewInvoice, keptPlaceOf, zeroChargeRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
+  headOf,
   insertShapeInvoices,
   insertShapeZeroCharges,
   type StampedInvoices,
 } from './issue-shape-queries.ts'
-import { keepLines } from './kept-lines.ts'
+import { keepLines, type LinesOfShape, linesOfShape } from './kept-lines.ts'
 
 /**
  * The door through which a run issues invoices that are alike but for who gets them: what is shared is written by the shape, and nothing is made
  * for each invoice here that the database can take from it. It leaves what `issue` leaves for the same invoices in the same order.
  */
 
-/** An invoice that is nobody's, of an amount over 0, as all of a shape are but for who gets them, and whether their customers want them by mail. */
+/**
+ * An invoice that is nobody's, of an amount over 0, as all of a shape are but for who gets them. It has all that follows from the shape alone, so that it is
+ * made once however many transactions of an account issue it.
+ */
 export interface InvoiceShape {
   invoice: NewInvoice
-  isMailWanted: boolean
   /** Charges of the same subscription that stand on no invoice, because they are billed at zero. */
   zeroCharges: readonly PlannedCharge[]
+  lines: LinesOfShape
+  posting: PostingShape
+  /** Text that the event of an invoice keeps, unless it is collected. */
+  kept: string
+  /** Text of all that its row has, but for the total and what is a customer's own. */
+  head: string
+}
+
+/** Returns the shape of an invoice that is nobody's. */
+export const invoiceShape = (invoice: NewInvoice, zeroCharges: readonly PlannedCharge[]): InvoiceShape => ({
+  invoice,
+  zeroCharges,
+  lines: linesOfShape(invoice),
+  posting: postingShape(postedOf(invoice)),
+  kept: writeKept(invoice),
+  head: headOf(invoice),
+})
+
+/** A customer, as far as his invoice has something of him. */
+interface BilledCustomer {
+  customerId: CustomerId
+  customerVersion: number
+  vatNumber: string | null
+  /** He gets invoices by mail and can be reached. */
+  isMailWanted: boolean
 }
 
 /** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its shape. */
 export interface ShapedInvoices {
   shapes: readonly InvoiceShape[]
-  customerIds: readonly CustomerId[]
+  customers: readonly BilledCustomer[]
   subscriptionIds: readonly SubscriptionId[]
   /** Counted from 0. */
   shapeOf: readonly number[]
@@ -47,16 +76,21 @@ export async function issueShapes(
   shaped: ShapedInvoices,
   afterIssue: readonly AfterIssue[],
 ): Promise<void> {
-  const { shapes, customerIds, subscriptionIds, shapeOf } = shaped
+  const { shapes, customers, subscriptionIds, shapeOf } = shaped
   if (shapeOf.length === 0) return
   const { now, today } = context.moment
   const own = await collectionOf(tx, shaped, today)
   const ids = await drawManyInvoiceIds(tx, shapeOf.length)
-  const plain = shapes.map(({ invoice }) => invoice)
-  const kept = await keepLines(tx, { shapes: plain, shapeOf, invoiceIds: ids, subscriptionIds })
+  const lines = shapes.map((shape) => shape.lines)
+  const kept = await keepLines(tx, { shapes: lines, shapeOf, invoiceIds: ids, subscriptionIds })
+  const heads = placesOf(shapes.map(({ head }) => head))
   const rows: StampedInvoices = {
     ids: bigintList(ids),
-    customerIds: bigintList(customerIds),
+    customerIds: bigints(customers, 'customerId'),
+    customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
+    vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
+    totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
+    heads: positionsColumn(shapeOf.map((place) => (heads.places[place] as number) + 1)),
     subscriptionIds: bigintList(subscriptionIds),
     positions: positionsColumn(shapeOf.map((place) => place + 1)),
     kept: {
@@ -78,40 +112,49 @@ export async function issueShapes(
     ),
   )
   await recordIssued(tx, context, shaped, rows, own)
-  const unapplied = await postShapes(tx, shapes.map(postedOf), { ids, customerIds, shapeOf }, now)
+  const customerIds = customers.map(({ customerId }) => customerId)
+  const postings = shapes.map(({ posting }) => posting)
+  const unapplied = await postShapes(tx, postings, { ids, customerIds, shapeOf }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
   const about = { firstNumber, at: now, accountVersion: context.account.version }
-  await insertShapeInvoices(
-    tx,
-    rows,
-    plain.map((invoice, index) => ({ ...invoice, shape: index + 1 })),
-    about,
-  )
+  const headRows = heads.distinct.map((head, place) => {
+    const { invoice } = shapes.find((one) => one.head === head) as InvoiceShape
+    return { ...invoice, shape: place + 1 }
+  })
+  await insertShapeInvoices(tx, rows, headRows, about)
   sendOrderNumbers(tx, shaped, ids)
   const invoices = shapeOf.map((place, index) => {
-    const { invoice, isMailWanted } = shapes[place] as InvoiceShape
-    const { currency, dueDate, collectionMethod } = invoice
-    const [id, customerId] = [ids[index] as InvoiceId, customerIds[index] as CustomerId]
+    const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceShape).invoice
+    const { customerId, isMailWanted } = customers[index] as BilledCustomer
+    const id = ids[index] as InvoiceId
     return { id, customerId, currency, dueDate, collectionMethod, isMailWanted }
   })
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
 }
 
-const NOT_COLLECTED = { gatewayId: null, paymentMethodId: null, isMethodRequested: false, nextTryDate: null } as const
+const NOT_COLLECTED = { gatewayId: null, paymentMethodId: null, nextTryDate: null } as const
 
-/** Finds gateway, method and first try day of each invoice; undefined where none of them is tried. */
+/** Gateway, method and first try day of an invoice. */
+type Collection = Pick<ToCollect, 'gatewayId' | 'paymentMethodId' | 'nextTryDate'>
+
+/** Finds gateway, method and first try day of each invoice; null where none of them is tried. */
 async function collectionOf(
   tx: Transaction,
-  { shapes, customerIds, shapeOf }: ShapedInvoices,
+  { shapes, customers, shapeOf }: ShapedInvoices,
   today: string,
-): Promise<readonly ToCollect[] | null> {
-  if (!shapes.some(({ invoice }) => isTried(invoice.collectionMethod))) return null
-  const all = shapeOf.map((place, index): ToCollect => {
+): Promise<readonly Collection[] | null> {
+  const tried: ToCollect[] = []
+  const all = shapeOf.map((place, index): Collection => {
     const { currency, dueDate, totalMinor, collectionMethod } = (shapes[place] as InvoiceShape).invoice
-    const customerId = customerIds[index] as CustomerId
-    return { ...NOT_COLLECTED, customerId, currency, dueDate, totalMinor, collectionMethod }
+    if (!isTried(collectionMethod)) return NOT_COLLECTED
+    const { customerId } = customers[index] as BilledCustomer
+    const isMethodRequested = false
+    const one = { customerId, currency, dueDate, totalMinor, collectionMethod, isMethodRequested, ...NOT_COLLECTED }
+    tried.push(one)
+    return one
   })
-  await fillCollection(tx, all, today)
+  if (tried.length === 0) return null
+  await fillCollection(tx, tried, today)
   return all
 }
 
@@ -121,10 +164,10 @@ function recordIssued(
   { moment, actor }: IssueContext,
   { shapes, shapeOf }: ShapedInvoices,
   { ids }: StampedInvoices,
-  own: readonly ToCollect[] | null,
+  own: readonly Collection[] | null,
 ) {
   const kept = new Map<string, number>()
-  const ofShapes = shapes.map(({ invoice }) => keptPlaceOf(kept, writeKept(invoice)))
+  const ofShapes = shapes.map((shape) => keptPlaceOf(kept, shape.kept))
   const keptOf = shapeOf.map((shape, index) => {
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
     if (gatewayId === null && paymentMethodId === null && nextTryDate === null) return ofShapes[shape] as number
@@ -140,7 +183,7 @@ function recordIssued(
   })
 }
 
-const postedOf = ({ invoice: { currency, invoiceDate, totalMinor, amounts } }: InvoiceShape) => ({
+const postedOf = ({ currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({
   currency,
   postings: postingsOfInvoice({ id: 0n, issuedOn: invoiceDate, cancelledOn: null, totalMinor, taxes: amounts.taxes }),
 })

@@ -3,6 +3,7 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Stretch } from '../../platform/database/drawn.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
+import type { ChargeRow, TaxRow } from './issue-queries.ts'
 import {
   drawKeptIds,
   insertLooseCharges,
@@ -12,7 +13,6 @@ import {
   insertShapes,
   listKeptShapes,
   type LooseLine,
-  type OfShape,
   type OwnLine,
   type SentShapes,
 } from './kept-line-queries.ts'
@@ -29,9 +29,25 @@ interface KeptInvoice {
   firstTaxId: Id | null
 }
 
+/** Lines and taxes of a shape, as they are sent, and the identifier under which they are kept. */
+export interface LinesOfShape {
+  invoice: NewInvoice
+  /** Null where they are not to be kept with a shape. */
+  sent: { charges: ChargeRow[]; taxes: TaxRow[]; key: string } | null
+  /** Null while no transaction that was committed has kept or found them. */
+  shapeId: Id | null
+}
+
+/** Returns the lines and taxes of a shape, not kept yet. */
+export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
+  invoice,
+  sent: isKept(invoice) ? sentOf(invoice) : null,
+  shapeId: null,
+})
+
 /** Invoices of which the lines are to be kept, in their order. */
 interface ToKeep {
-  shapes: readonly NewInvoice[]
+  shapes: readonly LinesOfShape[]
   /** Of each invoice the place of its shape, counted from 0. */
   shapeOf: readonly number[]
   invoiceIds: readonly InvoiceId[]
@@ -42,8 +58,8 @@ interface ToKeep {
 export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptInvoice[]> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes)
-  const own = new OwnLines(shapes)
-  const countOf = (list: (shape: NewInvoice) => number) => shapes.map(list)
+  const own = new OwnLines(shapes.map(({ invoice }) => invoice))
+  const countOf = (list: (shape: NewInvoice) => number) => shapes.map(({ invoice }) => list(invoice))
   const counts = {
     charges: countOf(({ lines }) => lines.length),
     taxes: countOf(({ amounts }) => amounts.taxes.length),
@@ -163,15 +179,19 @@ class Identifiers {
 }
 
 /** Returns the identifiers of shapes, in their order, null of those that are not to be kept; those that are not kept yet are. */
-async function keepShapes(tx: Transaction, all: readonly NewInvoice[]): Promise<(Id | null)[]> {
-  const shapes = all.filter(isKept)
-  const ids = shapes.length === 0 ? [] : await keepSome(tx, shapes)
-  let place = 0
-  return all.map((shape) => (isKept(shape) ? (ids[place++] as Id) : null))
+async function keepShapes(tx: Transaction, all: readonly LinesOfShape[]): Promise<(Id | null)[]> {
+  const unknown = all.filter(({ sent, shapeId }) => sent !== null && shapeId === null)
+  if (unknown.length === 0) return all.map(({ shapeId }) => shapeId)
+  const found = await keepSome(tx, unknown)
+  // Of what is rolled back nothing is kept.
+  tx.afterCommit(() => {
+    for (const [lines, id] of found) lines.shapeId = id
+  })
+  return all.map((lines) => found.get(lines) ?? lines.shapeId)
 }
 
-async function keepSome(tx: Transaction, shapes: readonly NewInvoice[]): Promise<Id[]> {
-  const { sent, places } = sentOf(shapes)
+async function keepSome(tx: Transaction, shapes: readonly LinesOfShape[]): Promise<Map<LinesOfShape, Id>> {
+  const { sent, places } = togetherOf(shapes)
   const found = new Map<number, Id>()
   let left = sent
   // Another worker may keep the same ones: what is not inserted then is found by the second look.
@@ -181,11 +201,13 @@ async function keepSome(tx: Transaction, shapes: readonly NewInvoice[]): Promise
     if (left.charges.length === 0) break
     if (looks === 0) await insertShapes(tx, left)
   }
-  return places.map((place) => {
-    const id = found.get(place)
-    assert(id, `shape ${place} is kept`)
-    return id
-  })
+  return new Map(
+    shapes.map((lines, index) => {
+      const id = found.get(places[index]!)
+      assert(id, `shape ${index} is kept`)
+      return [lines, id]
+    }),
+  )
 }
 
 const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number, Id>): SentShapes => ({
@@ -193,32 +215,37 @@ const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number,
   taxes: taxes.filter(({ shape }) => !found.has(shape)),
 })
 
+/** Returns the lines and taxes of a shape without what is its invoice's own, and a text of all that they are. */
+function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
+  const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
+  const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
+  const key = JSON.stringify([charges, taxes], (_name, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  return { charges, taxes, key }
+}
+
 /** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */
-function sentOf(shapes: readonly NewInvoice[]): { sent: SentShapes; places: number[] } {
+function togetherOf(shapes: readonly LinesOfShape[]): { sent: SentShapes; places: number[] } {
   const placeOf = new Map<string, number>()
-  const charges: SentShapes['charges'][number][] = []
-  const taxes: SentShapes['taxes'][number][] = []
-  const places = shapes.map((invoice) => {
-    const lines = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
-    const rates = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
-    const key = JSON.stringify([lines, rates], (_name, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
-    )
-    const known = placeOf.get(key)
+  const all: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
+  const places = shapes.map(({ sent }) => {
+    assert(sent, 'only lines that are to be kept are sent')
+    const known = placeOf.get(sent.key)
     if (known !== undefined) return known
     const shape = placeOf.size + 1
-    placeOf.set(key, shape)
-    charges.push(...lines.map((row) => ({ ...row, shape })))
-    taxes.push(...rates.map((row) => ({ ...row, shape })))
+    placeOf.set(sent.key, shape)
+    all.charges.push(...sent.charges.map((row) => ({ ...row, shape })))
+    all.taxes.push(...sent.taxes.map((row) => ({ ...row, shape })))
     return shape
   })
-  return { sent: { charges, taxes }, places }
+  return { sent: all, places }
 }
 
 const NOBODYS: InvoiceId = 0n
 
 /** Returns a line without what is its invoice's own. */
-const sharedCharge = (row: Omit<OfShape<ReturnType<typeof chargeRow>>, 'shape'>) => ({
+const sharedCharge = (row: ChargeRow): ChargeRow => ({
   ...row,
   invoiceId: NOBODYS,
   subscriptionId: null,

@@ -156,7 +156,10 @@ export function checkTaxes(taxes: readonly Partial<GivenTax>[] | null | undefine
 export type TaxedCustomer = Pick<
   Customer,
   'countryId' | 'countryStateId' | 'isCompany' | 'vatNumber' | 'isWaiveTaxes' | 'taxCategory' | 'taxReason'
->
+> & {
+  /** He is a business, where that is known already; left out: found from his VAT number. */
+  isBusiness?: boolean
+}
 
 /** Finds the taxes of a customer. */
 export type RatesOf = (customer: TaxedCustomer) => readonly TaxRate[]
@@ -164,8 +167,15 @@ export type RatesOf = (customer: TaxedCustomer) => readonly TaxRate[]
 const numberOf = (id: bigint | null): number | null => (id === null ? null : Number(id))
 
 /** Returns whether a customer is a business. Rule: a company with a VAT number that is right in form. */
-const isBusiness = ({ isCompany, vatNumber, countryId }: TaxedCustomer): boolean =>
+export const isBusiness = ({
+  isCompany,
+  vatNumber,
+  countryId,
+}: Pick<TaxedCustomer, 'isCompany' | 'vatNumber' | 'countryId'>): boolean =>
   isCompany && vatNumber !== null && vatNumberStatus(vatNumber, numberOf(countryId)) === 'valid'
+
+/** Returns whether a rule asks for businesses: numbers are looked at only then, because a run composes millions of invoices. */
+export const asksForBusiness = ({ rules }: TaxRules): boolean => rules.some(({ appliesTo }) => appliesTo !== 'all')
 
 const NO_RATES: readonly TaxRate[] = []
 
@@ -175,15 +185,14 @@ const NO_RATES: readonly TaxRate[] = []
  */
 export function rateMatcher(rules: TaxRules): RatesOf {
   const match = taxMatcher(rules)
-  // Numbers are looked at only where a rule asks for them: a run composes millions of invoices.
-  const asksForBusiness = rules.rules.some(({ appliesTo }) => appliesTo !== 'all')
+  const isAsked = asksForBusiness(rules)
   const known = new Map<readonly TaxRule[], readonly TaxRate[]>()
   return (customer) => {
     if (customer.isWaiveTaxes && customer.taxCategory === null) return NO_RATES
     const place: Place = {
       countryId: numberOf(customer.countryId),
       countryStateId: numberOf(customer.countryStateId),
-      isBusiness: asksForBusiness && isBusiness(customer),
+      isBusiness: isAsked && (customer.isBusiness ?? isBusiness(customer)),
     }
     const found = match(place)
     if (customer.isWaiveTaxes) return found.map((rule) => exemptRateOf(rule, customer))

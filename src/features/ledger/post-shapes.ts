@@ -39,7 +39,9 @@ export interface PostedInvoices {
 }
 
 /** A shape of postings: its entries, and the hash of their text in hexadecimal. */
-interface PostingShape {
+export interface PostingShape {
+  /** Null while no transaction that was committed has kept or found it. */
+  id: Id | null
   entries: ShapeEntry[]
   hash: string
   currency: string
@@ -52,11 +54,10 @@ interface PostingShape {
 /** Posts invoices by their shapes. Returns which of their customers have unallocated money of the currency now. */
 export async function postShapes(
   tx: Transaction,
-  all: readonly ShapePostings[],
+  shapes: readonly PostingShape[],
   posted: PostedInvoices,
   postedAt: Instant,
 ): Promise<HasUnapplied[]> {
-  const shapes = all.map(shapeOfPostings)
   const idOf = await keptShapes(tx, shapes)
   const stride = Math.max(...shapes.map(({ entries }) => entries.length))
   const { ids, customerIds, shapeOf } = posted
@@ -73,7 +74,8 @@ export async function postShapes(
   )
 }
 
-function shapeOfPostings({ currency, postings }: ShapePostings): PostingShape {
+/** Returns what a shape posts, not kept yet. */
+export function postingShape({ currency, postings }: ShapePostings): PostingShape {
   let receivableMinor = 0n
   const entries = postings.map(({ event, isReversal, debit, credit, tax, amountMinor, dated }, line): ShapeEntry => {
     assert(
@@ -95,6 +97,7 @@ function shapeOfPostings({ currency, postings }: ShapePostings): PostingShape {
   })
   const days = entries.map(({ dated }) => dated)
   return {
+    id: null,
     entries,
     hash: hashOfShape(entries),
     currency,
@@ -115,8 +118,14 @@ const textOfShapeEntry = (e: ShapeEntry): string =>
 
 /** Returns the identifiers of shapes by their hashes; those that are not there are written. */
 async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Promise<Map<string, Id>> {
-  const wanted = new Map(shapes.map((shape) => [shape.hash, shape.entries]))
-  const idOf = new Map<string, Id>()
+  const unknown = shapes.filter(({ id }) => id === null)
+  const wanted = new Map(unknown.map(({ hash, entries }) => [hash, entries]))
+  const idOf = new Map(shapes.flatMap(({ hash, id }) => (id === null ? [] : [[hash, id] as const])))
+  if (unknown.length === 0) return idOf
+  // Of what is rolled back nothing is kept.
+  tx.afterCommit(() => {
+    for (const shape of unknown) shape.id = idOf.get(shape.hash) ?? null
+  })
   const find = async (hashes: string[]) => {
     for (const { id, hash } of await listPostingShapes(tx, hashes)) idOf.set(hash, id)
   }
@@ -126,7 +135,10 @@ async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Pro
   const entries = missing.flatMap((hash, index) => wanted.get(hash)!.map((entry) => ({ ...entry, shape: index + 1 })))
   sendPostingShapes(tx, missing, entries)
   await find(missing)
-  assert(idOf.size === wanted.size, 'every shape is kept')
+  assert(
+    missing.every((hash) => idOf.has(hash)),
+    'every shape is kept',
+  )
   return idOf
 }
 

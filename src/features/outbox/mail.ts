@@ -42,10 +42,13 @@ export function messageDomainOf(address: string): string {
   return domain === '' ? NO_DOMAIN : domain
 }
 
-function newMessageId({ mailFrom, email }: Sender): string {
+/** Returns the domain of the Message-IDs of a sender. */
+function domainOf({ mailFrom, email }: Sender): string {
   const address = mailFrom ?? email
-  return `<${randomUUID()}@${address === null ? NO_DOMAIN : messageDomainOf(address)}>`
+  return address === null ? NO_DOMAIN : messageDomainOf(address)
 }
+
+const newMessageId = (domain: string): string => `<${randomUUID()}@${domain}>`
 
 /** Returns the place of the secrets of a mail. The domain of its Message-ID, which a sender may give it later, is no part of that. */
 const placeOf = (messageId: string): SealedPlace => ({
@@ -70,7 +73,7 @@ export async function queueWelcomeMail(
   }
   const { subject, text, html } = welcomeMail({ ...facts, password: mail.password === null ? null : HIDDEN })
   const full = mail.password === null ? null : welcomeMail(facts)
-  const messageId = newMessageId(sender)
+  const messageId = newMessageId(domainOf(sender))
   await insertMail(tx, tx.account, {
     customerId: mail.customerId,
     template: 'welcome',
@@ -135,14 +138,25 @@ export function sendDocumentMails(
   links: readonly { id: InvoiceId; counter: number }[] = [],
 ): void {
   const counters = new Map(links.map(({ id, counter }) => [id, counter]))
+  const { name: accountName, colour, country } = sender
+  const domain = domainOf(sender)
+  // Thousands of mails are in a few languages.
+  const writers = new Map<string | null, Writer>()
+  const writerIn = (locale: string | null): Writer => {
+    const writer = writers.get(locale) ?? {
+      accountName,
+      colour,
+      locale: localeOfAccount(locale ?? sender.locale, country),
+    }
+    writers.set(locale, writer)
+    return writer
+  }
   const rows = mails.map(({ write, locale, ...mail }) => {
-    const messageId = newMessageId(sender)
+    const messageId = newMessageId(domain)
     const linkTo = (record: InvoiceId) => markOf(messageId, { kind: 'i', record, counter: counters.get(record) ?? 0 })
     const linkBy = (link: MailLink) => markOf(messageId, link)
-    const { name: accountName, colour, country } = sender
-    const writer = { accountName, colour, locale: localeOfAccount(locale ?? sender.locale, country) }
     const attachment = attachmentMarksOf(messageId)
-    const { subject, text, html } = write({ ...writer, linkTo, linkBy, attachment })
+    const { subject, text, html } = write({ ...writerIn(locale), linkTo, linkBy, attachment })
     return { ...mail, messageId, subject: oneLine(subject), text, html }
   })
   sendMails(tx, rows, { at: moment.now, isHeld: moment.isPassing === true })

@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { texts } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
@@ -137,7 +138,7 @@ export const sendMails = (
       document_kind, document_id)
     select ${tx.account}, ${at}::timestamptz, ${firstState(isHeld)}, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
       ${column(rows, 'to')}::text[], ${column(rows, 'cc')}::text[], ${column(rows, 'messageId')}::text[], ${column(rows, 'subject')}::text[],
-      ${column(rows, 'text')}::text[], ${column(rows, 'html')}::text[], ${column(rows, 'documentKind')}::text[],
+      ${texts(rows, 'text')}::text[], ${texts(rows, 'html')}::text[], ${column(rows, 'documentKind')}::text[],
       ${column(rows, 'documentId')}::bigint[])`)
 }
 

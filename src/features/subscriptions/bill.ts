@@ -1,4 +1,5 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
+import type { TaxRules } from '../../engine/tax.ts'
 import type { ComponentState, SubscriptionFacts } from '../../engine/subscription/components.ts'
 import { planThroughGaps } from '../../engine/subscription/gaps.ts'
 import type { PlannedInvoice } from '../../engine/subscription/renewal.ts'
@@ -55,6 +56,7 @@ export interface PlanContext {
   today: IsoDate
   /** Days of payment terms of customers that have none of their own. */
   paymentTermDays: number
+  taxRules: TaxRules
   /** The taxes that the tax rules put on a customer today. */
   taxesOf: RatesOf
   /** The offers that pending changes of package or term ask for, by subscription. */
@@ -88,6 +90,7 @@ export async function planContext(
     offers: new Map(offers.map((offer) => [offer.subscriptionId, offer])),
     today: context.moment.today,
     paymentTermDays: context.account.paymentTermDays,
+    taxRules: rules,
     taxesOf: rateMatcher(rules),
   }
 }

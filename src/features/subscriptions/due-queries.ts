@@ -53,27 +53,58 @@ export async function listDueSubscriptions(
   return withPackages(tx, account, found)
 }
 
-/** Subscriptions that are alike but for who they are and what components they have. */
-export interface SteadyGroup {
-  facts: Omit<SteadyFacts, 'components'>
-  hasComponents: boolean
-  members: { id: SubscriptionId; customerId: CustomerId }[]
+/** A steady subscription, and what its invoice has of its customer. */
+export interface SteadyMember {
+  id: SubscriptionId
+  customerId: CustomerId
+  customerVersion: number
+  isCompany: boolean
+  vatNumber: string | null
+  /** The customer gets invoices by mail and can be reached. */
+  isMailWanted: boolean
+  /** Identifier of its price, in digits. */
+  termId: string
 }
 
-/** The facts by which subscriptions are grouped, as they are named below. */
+/** Subscriptions that are alike but for whose they are, what they cost, and what components they have. */
+export interface SteadyGroup {
+  /** All that they have in common, as one text. */
+  key: string
+  countryId: bigint | null
+  hasComponents: boolean
+  members: SteadyMember[]
+}
+
+/** The facts by which subscriptions are grouped, and their names. */
+const STEADY_COLUMNS = fragment`
+  s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
+  s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
+  s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", s.po_number as "poNumber",
+  s.collection_method as "collectionMethod", c.country_id as "countryId", c.country_state_id as "countryStateId",
+  c.is_waive_taxes as "isWaiveTaxes", c.tax_category as "taxCategory", c.tax_reason as "taxReason",
+  c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays", c.locale`
 const STEADY_NAMES = namesOf(
-  `"packageId", "packageVersionId", "packageRateTermId", currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata",
-   "leadDays", "hasComponents", "nextFrom", "lastFrom", "poNumber", "collectionMethod", "customerVersion", "countryId", "countryStateId", "vatNumber",
-   "isWaiveTaxes", "taxCategory", "taxReason", "isCompany", "paymentMethod", "paymentTermDays", locale, "isMailWanted"`,
+  `currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata", "hasComponents", "leadDays", "nextFrom", "lastFrom",
+   "poNumber", "collectionMethod", "countryId", "countryStateId", "isWaiveTaxes", "taxCategory", "taxReason", "paymentMethod", "paymentTermDays", locale`,
 )
 
+const steadyJoined = (account: AccountId): Fragment => fragment`
+  subscription_billing b
+    join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
+    join customers c on c.account_id = ${account} and c.customer_id = b.customer_id`
+
 /** Group as it is read: lists of numbers with commas between them, in the same order. */
-interface SteadyRow extends Omit<SteadyFacts, 'components' | 'dueOn' | keyof OfPackage> {
-  packageRateTermId: Id
-  hasComponents: boolean
+interface SteadyRow extends Omit<SteadyGroup, 'members'> {
   isSteady: boolean
   ids: string
   customerIds: string
+  customerVersions: string
+  termIds: string
+  /** A letter for each, in the same order: t or f. */
+  areCompanies: string
+  areMailWanted: string
+  /** JSON list in the same order; null where there is none. */
+  vatNumbers: string | null
 }
 
 /**
@@ -93,45 +124,78 @@ export async function listSteady(
   const rows = await walkedRows<SteadyRow>(
     tx,
     sql`
-    select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds", ${STEADY_NAMES} from (
-      select b.subscription_id, b.customer_id, s.package_id as "packageId", s.package_version_id as "packageVersionId", s.package_rate_term_id as "packageRateTermId",
-             s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
-             s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
-             s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", s.po_number as "poNumber",
-             s.collection_method as "collectionMethod", c.version as "customerVersion", c.country_id as "countryId",
-             c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes",
-             c.tax_category as "taxCategory", c.tax_reason as "taxReason", c.is_company as "isCompany", c.payment_method as "paymentMethod",
-             c.payment_term_days as "paymentTermDays", c.locale, c.auto_send_invoice and c.email is not null as "isMailWanted",
+    select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds",
+           string_agg(version::text, ',') as "customerVersions",
+           string_agg(package_rate_term_id::text, ',') as "termIds", string_agg(left(is_company::text, 1), '') as "areCompanies",
+           string_agg(left(is_mail_wanted::text, 1), '') as "areMailWanted",
+           case when count(vat_number) > 0 then json_agg(vat_number)::text end as "vatNumbers",
+           row(${STEADY_NAMES})::text as "key", "countryId", "hasComponents" from (
+      select b.subscription_id, b.customer_id, s.package_rate_term_id, c.version, c.is_company, c.vat_number, c.auto_send_invoice and c.email is not null as is_mail_wanted, ${STEADY_COLUMNS},
              s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
                and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date)
                and s.subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
                and s.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
                                                and f.billing_run_id = ${due.runId} and f.record_type = 'subscription') as "isSteady"
-        from subscription_billing b
-        join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
-        join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
+        from ${steadyJoined(account)}
        where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
          ${isDense ? fragment`and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}) due
      group by "isSteady", ${STEADY_NAMES}`,
     isDense,
   )
   const { once, dueCount } = countDueOf(rows, new Set(customerIds.map(String)))
-  const billable = await withPackages(
-    tx,
-    account,
-    rows.filter(({ isSteady }) => isSteady),
-  )
-  const groups = billable.flatMap((row): SteadyGroup[] => {
-    const { ids, customerIds: whose, hasComponents, isSteady: _, ...shared } = row
-    const subscriptions = ids.split(',')
-    const members = whose
-      .split(',')
-      .flatMap((customer, place) =>
-        once.has(customer) ? [{ id: BigInt(subscriptions[place] as string), customerId: BigInt(customer) }] : [],
-      )
-    return members.length === 0 ? [] : [{ facts: { ...shared, dueOn: due.day }, hasComponents, members }]
+  const groups = rows.flatMap((row): SteadyGroup[] => {
+    const members = row.isSteady ? membersOf(row).filter(({ customerId }) => once.has(String(customerId))) : []
+    const { key, countryId, hasComponents } = row
+    return members.length === 0 ? [] : [{ key, countryId, hasComponents, members }]
   })
   return { groups, dueCount }
+}
+
+function membersOf(row: SteadyRow): SteadyMember[] {
+  const { areCompanies, areMailWanted, vatNumbers } = row
+  const [customers, versions, terms] = [row.customerIds, row.customerVersions, row.termIds].map((list) =>
+    list.split(','),
+  ) as Lists
+  type Lists = [customers: string[], versions: string[], terms: string[]]
+  const numbers = vatNumbers === null ? [] : (JSON.parse(vatNumbers) as (string | null)[])
+  return row.ids.split(',').map((id, place) => ({
+    id: BigInt(id),
+    customerId: BigInt(customers[place]!),
+    customerVersion: Number(versions[place]),
+    isCompany: areCompanies[place] === 't',
+    vatNumber: numbers[place] ?? null,
+    isMailWanted: areMailWanted[place] === 't',
+    termId: terms[place]!,
+  }))
+}
+
+/** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
+export type ReadFacts = Omit<SteadyFacts, 'components' | 'isBusiness'> & { offer: string }
+
+/** Lists the facts of steady subscriptions that are due on a day, whose customers are locked, by subscription. */
+export async function listSteadyFacts(
+  tx: Transaction,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+  day: IsoDate,
+): Promise<Map<SubscriptionId, ReadFacts>> {
+  const rows = await tx.rows<Omit<ReadFacts, 'offer' | keyof OfPackage> & { id: SubscriptionId }>(sql`
+    select b.subscription_id as "id", b.due_on as "dueOn", s.package_id as "packageId", s.package_version_id as "packageVersionId",
+           s.package_rate_term_id as "packageRateTermId", ${STEADY_COLUMNS} from ${steadyJoined(account)}
+     where b.account_id = ${account} and b.due_on = ${day} and b.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
+  const offerOf = await readOffers(tx, account, rows)
+  return new Map(rows.map(({ id, ...row }) => [id, { ...row, ...offerOf(row) }]))
+}
+
+/** Lists what prices offer, as a text for each. They are named in digits. */
+export async function listOffers(
+  db: Queryable,
+  account: AccountId,
+  termIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.rows<{ termId: string; offer: string }>(sql`
+    select t.package_rate_term_id::text as "termId", ${OFFER} as "offer" from ${offersJoined(account, termIds)}`)
+  return new Map(rows.map(({ termId, offer }) => [termId, offer]))
 }
 
 /** Returns the number of subscriptions of the wanted customers that are due, and which of these have only one of them. */
@@ -152,29 +216,50 @@ function countDueOf(
   return { once, dueCount }
 }
 
-/** Adds the facts of their packages to subscriptions. Thousands of subscriptions share a few packages, so each package is read once. */
+const offersJoined = (account: AccountId, termIds: readonly (Id | string)[]): Fragment => fragment`
+  package_rate_terms t
+    join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id
+    join package_versions v on v.account_id = ${account} and v.package_version_id = r.package_version_id
+    join packages p on p.account_id = ${account} and p.package_id = v.package_id
+   where t.account_id = ${account} and t.package_rate_term_id = any(${arrayLiteral([...new Set(termIds)])}::bigint[])`
+
+/** Text of all that a price offers. */
+const OFFER = fragment`row(v.version_no, p.name, t.price, r.setup_fee_minor, r.trial_fee_minor)::text`
+
+type Offer = OfPackage & { offer: string }
+
+/** Reads what the packages of subscriptions offer. Thousands of subscriptions share a few packages, so each package is read once. */
+async function readOffers(
+  db: Queryable,
+  account: AccountId,
+  rows: readonly { packageRateTermId: Id }[],
+): Promise<(row: { packageRateTermId: Id }) => Offer> {
+  const termIds = rows.map(({ packageRateTermId }) => packageRateTermId)
+  const found = await db.rows<Offer & { termId: Id }>(sql`
+    select t.package_rate_term_id as "termId", ${OFFER} as "offer", ${PACKAGE_COLUMNS} from ${offersJoined(account, termIds)}`)
+  const offers = new Map(found.map(({ termId, ...offer }) => [termId, offer]))
+  return ({ packageRateTermId }) => {
+    const offer = offers.get(packageRateTermId)
+    assert(offer, `price ${packageRateTermId} exists`)
+    return offer
+  }
+}
+
+/** Adds the facts of their packages to subscriptions. */
 async function withPackages<Row extends { packageRateTermId: Id }>(
   db: Queryable,
   account: AccountId,
   rows: readonly Row[],
 ): Promise<(Row & OfPackage)[]> {
-  const termIds = [...new Set(rows.map(({ packageRateTermId }) => packageRateTermId))]
-  const offers = await db.rows<OfPackage & { termId: Id }>(sql`
-    select t.package_rate_term_id as "termId", ${PACKAGE_COLUMNS} from package_rate_terms t
-      join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id
-      join package_versions v on v.account_id = ${account} and v.package_version_id = r.package_version_id
-      join packages p on p.account_id = ${account} and p.package_id = v.package_id
-     where t.account_id = ${account} and t.package_rate_term_id = any(${arrayLiteral(termIds)}::bigint[])`)
-  const offerOf = new Map(offers.map((offer) => [offer.termId, offer]))
+  const offerOf = await readOffers(db, account, rows)
   for (const row of rows) {
-    const offer = offerOf.get(row.packageRateTermId)
-    assert(offer, `price ${row.packageRateTermId} exists`)
+    const { versionNo, packageName, price, setupFeeMinor, trialFeeMinor } = offerOf(row)
     const billable = row as Row & OfPackage
-    billable.versionNo = offer.versionNo
-    billable.packageName = offer.packageName
-    billable.price = offer.price
-    billable.setupFeeMinor = offer.setupFeeMinor
-    billable.trialFeeMinor = offer.trialFeeMinor
+    billable.versionNo = versionNo
+    billable.packageName = packageName
+    billable.price = price
+    billable.setupFeeMinor = setupFeeMinor
+    billable.trialFeeMinor = trialFeeMinor
   }
   return rows as (Row & OfPackage)[]
 }

@@ -3,6 +3,7 @@ import { isLate } from '../../engine/subscription/components.ts'
 import type { CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { SharedComponents } from '../subscription-components/alike.ts'
 import { type BillingPlan, type PlanContext, planSubscription } from './bill.ts'
+import type { RatesOf } from '../invoices/lines.ts'
 import type { BillableSubscription } from './queries.ts'
 
 /**
@@ -10,7 +11,10 @@ import type { BillableSubscription } from './queries.ts'
  * shares with thousands, so a run plans each combination of these facts once.
  */
 
-/** Facts that all steady subscriptions have in common, beside having a period behind them; whether components are to be read is settled by then. */
+/**
+ * Facts that all steady subscriptions have in common, beside having a period behind them; whether components are to be read is settled by then, and
+ * what else belongs to his invoice.
+ */
 const STEADY = {
   trialEndDate: null,
   syncDate: null,
@@ -26,6 +30,9 @@ const STEADY = {
   paymentMethodId: null,
   componentsRevision: 0,
   pausedOn: null,
+  customerVersion: 0,
+  isCompany: false,
+  vatNumber: null,
 } as const satisfies Partial<BillableSubscription>
 
 /** The facts from which what a steady subscription is billed follows. They name neither it nor its customer, so a plan cannot depend on who they are. */
@@ -35,9 +42,9 @@ export interface SteadyFacts extends Omit<
 > {
   lastFrom: IsoDate
   components: SharedComponents
+  /** The customer is a business, as far as taxes depend on that. */
+  isBusiness: boolean
   locale: string | null
-  /** The customer gets invoices by mail and can be reached. */
-  isMailWanted: boolean
 }
 
 /** Subscriber and subscription of a plan that is nobody's. */
@@ -48,10 +55,11 @@ const NOBODY: { id: SubscriptionId; customerId: CustomerId } = { id: 0n, custome
  * it cannot be planned, which is then found for each of them alone. Late usage is that, since it depends on what its invoices stand at.
  */
 export function planSteady(facts: SteadyFacts, context: PlanContext, day: IsoDate): BillingPlan | undefined {
-  const { locale: _, isMailWanted: _wanted, components, ...shared } = facts
+  const { locale: _, components, isBusiness, ...shared } = facts
   if (components.some(({ usage }) => usage.some(isLate))) return undefined
   const s = { ...shared, ...STEADY, ...NOBODY, startDate: facts.lastFrom }
-  const plan = planned(s, { ...context, components: new Map([[s.id, components]]) }, day)
+  const taxesOf: RatesOf = (customer) => context.taxesOf({ ...customer, isBusiness })
+  const plan = planned(s, { ...context, taxesOf, components: new Map([[s.id, components]]) }, day)
   const isPlain = plan?.ended === null && plan.invoices.length === 1 && (plan.credits ?? []).length === 0
   return isPlain && plan.invoices.every(({ totalMinor }) => totalMinor > 0n) ? plan : undefined
 }

@@ -17,7 +17,8 @@ interface BulkPart {
   offset: number
 }
 
-const joined = (parts: readonly Fragment[]): Fragment => parts.reduce((all, one) => fragment`${all}, ${one}`)
+/** Returns fragments with commas between them. */
+export const joined = (parts: readonly Fragment[]): Fragment => parts.reduce((all, one) => fragment`${all}, ${one}`)
 
 function valuesOf<Row>(rows: readonly Row[], key: keyof Row, type: string): ArrayParameter {
   if (type === 'bigint') return bigints(rows, key as never)

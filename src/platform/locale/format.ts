@@ -70,6 +70,15 @@ function withDigits(parts: readonly Intl.NumberFormatPart[], digits: string): st
 type Digits = Intl.StringNumericLiteral
 const DECIMALS_MAX = 20
 
+/** Returns a function that gives what it gave last where it is asked the same again, as for one invoice after the other of a run. */
+function lastKept<Args extends readonly unknown[]>(write: (...args: Args) => string): (...args: Args) => string {
+  let last: { args: Args; text: string } | undefined
+  return (...args) => {
+    if (!last || !args.every((arg, place) => arg === last?.args[place])) last = { args, text: write(...args) }
+    return last.text
+  }
+}
+
 function makeFormats(locale: string): Formats {
   const tag = writtenLocale(locale)
   const numbers = new Map<string, Intl.NumberFormat>()
@@ -83,7 +92,7 @@ function makeFormats(locale: string): Formats {
   }
   const dateFormat = (dateStyle: 'long' | 'medium') => {
     const format = new Intl.DateTimeFormat(`${tag}-u-ca-gregory-nu-latn`, { dateStyle, timeZone: 'UTC' })
-    return (day: IsoDate) => format.format(Date.parse(`${day}T00:00:00Z`))
+    return lastKept((day: IsoDate) => format.format(Date.parse(`${day}T00:00:00Z`)))
   }
   const fixed = (digits: number) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits })
   const plain = { maximumFractionDigits: DECIMALS_MAX }
@@ -92,12 +101,12 @@ function makeFormats(locale: string): Formats {
     numberFormat(`a${digitsOf(currency)}`, fixed(digitsOf(currency))).format(textOf(amountMinor, currency))
   return {
     language: languageOf(locale),
-    money: (amountMinor, currency) => {
+    money: lastKept((amountMinor: bigint, currency: string) => {
       const format = numberFormat(`m${currency}`, { style: 'currency', currency, ...fixed(digitsOf(currency)) })
       const text = textOf(amountMinor, currency)
       // In many countries Intl separates digits beside the sign of a currency otherwise than alone (en-DE: "€1,770.00", but "1.770,00").
       return withDigits(format.formatToParts(text), amount(amountMinor < 0n ? -amountMinor : amountMinor, currency))
-    },
+    }),
     amount,
     price: (price, currency) =>
       numberFormat(`p${digitsOf(currency)}`, { ...plain, minimumFractionDigits: digitsOf(currency) }).format(

@@ -1,0 +1,179 @@
+import type { TaxRules } from '../../engine/tax.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { SubscriptionId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { DueDay } from '../../platform/database/due.ts'
+import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
+import type { DueContext } from '../billing-run/due-kind.ts'
+import { fillTextsOf } from '../invoices/issue.ts'
+import { type InvoiceShape, invoiceShape } from '../invoices/issue-shapes.ts'
+import { asksForBusiness, isBusiness } from '../invoices/lines.ts'
+import { listSharedComponents, type SharedComponents } from '../subscription-components/alike.ts'
+import { type BillingPlan, type PlanContext, planContext } from './bill.ts'
+import { listOffers, listSteadyFacts, type SteadyGroup, type SteadyMember } from './due-queries.ts'
+import { planSteady, type SteadyFacts } from './steady.ts'
+
+/**
+ * Shapes of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
+ * anything of that is another one, it is planned anew.
+ */
+
+export interface SteadyShape {
+  plan: BillingPlan
+  issued: InvoiceShape
+  /** The state that it leaves, as one text. */
+  state: string
+}
+
+/** A shape, null where its facts make no plain invoice, and the offer of its price that it was planned from. */
+interface KnownShape {
+  offer: string
+  shape: SteadyShape | null
+}
+
+/** Memory of a run: the circumstances under which its shapes hold, and these by the facts of their group and the rest of their key. */
+interface Remembered {
+  circumstances: string
+  byFacts: Map<string, Map<string, KnownShape>>
+  count: number
+}
+
+const REMEMBERED = new WeakMap<object, Remembered>()
+
+/** Shapes remembered at a time: when there are more, all are planned again. */
+const SHAPES_MAX = 5000
+
+/** Returns what a run remembers that still holds under the circumstances. */
+function rememberedOf(memory: object = {}, about: unknown): Remembered {
+  const circumstances = JSON.stringify(about, (_name, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  const known = REMEMBERED.get(memory)
+  if (known?.circumstances === circumstances && known.count < SHAPES_MAX) return known
+  const begun: Remembered = { circumstances, byFacts: new Map(), count: 0 }
+  REMEMBERED.set(memory, begun)
+  return begun
+}
+
+/** Subscriptions of a shape. */
+interface Shaped {
+  shape: SteadyShape
+  members: readonly SteadyMember[]
+}
+
+/** Returns the shapes of steady subscriptions, whose customers are locked; left out are those that are billed each by itself. */
+export async function shapesOf(
+  tx: Transaction,
+  context: DueContext,
+  groups: readonly SteadyGroup[],
+  due: DueDay,
+): Promise<Shaped[]> {
+  const plans = await planContext(tx, context)
+  const { paymentTermDays, taxRules } = plans
+  const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
+  const remembered = rememberedOf(context.memory, [plans.today, due.day, paymentTermDays, taxRules, settings])
+  const parts = splitGroups(groups, taxRules)
+  const offers = await listOffers(tx, tx.account, [...new Set(parts.map(({ termId }) => termId))])
+  const found: Shaped[] = []
+  const unknown = parts.filter((part) => {
+    const known = remembered.byFacts.get(part.group.key)?.get(part.key)
+    // Components are facts that are read for each chunk.
+    if (known === undefined || part.group.hasComponents || known.offer !== offers.get(part.termId)) return true
+    if (known.shape) found.push({ shape: known.shape, members: part.members })
+    return false
+  })
+  for (const { part, offer, facts, members } of await alikeOf(tx, unknown, due)) {
+    const shape = shapeOf(facts, plans, settings, due)
+    // The offer may be another one since it was looked at: it is remembered with that from which it was planned.
+    if (!part.group.hasComponents) remember(remembered, part, { offer, shape })
+    if (shape) found.push({ shape, members })
+  }
+  return found
+}
+
+function remember(to: Remembered, { group, key }: Part, known: KnownShape): void {
+  const ofGroup = to.byFacts.get(group.key) ?? new Map<string, KnownShape>()
+  to.byFacts.set(group.key, ofGroup)
+  ofGroup.set(key, known)
+  to.count += 1
+}
+
+/** Plans a shape; null where its facts make no plain invoice. */
+function shapeOf(
+  facts: SteadyFacts,
+  plans: PlanContext,
+  settings: AccountSettings | undefined,
+  due: DueDay,
+): SteadyShape | null {
+  const plan = planSteady(facts, plans, due.day)
+  const [invoice] = plan?.invoices ?? []
+  if (!plan || !invoice) return null
+  if (settings) fillTextsOf(invoice, settings, facts.locale)
+  const zeroCharges = plan.zeroCharges.map(({ charge }) => charge)
+  return { plan, issued: invoiceShape(invoice, zeroCharges), state: Object.values(plan.state).join() }
+}
+
+/** Subscriptions of a group that cost the same, and whose customers are taxed alike. */
+interface Part {
+  group: SteadyGroup
+  /** All that they have in common beside the facts of their group, as one text. */
+  key: string
+  termId: string
+  isBusiness: boolean
+  members: SteadyMember[]
+}
+
+/** Parts groups by what their subscriptions cost, and by whether their customers are businesses, where taxes depend on that. */
+export function splitGroups(groups: readonly SteadyGroup[], rules: TaxRules): Part[] {
+  const isAsked = asksForBusiness(rules)
+  return groups.flatMap((group) => {
+    const parts = new Map<string, Part>()
+    for (const member of group.members) {
+      const { termId } = member
+      const is = isAsked && isBusiness({ ...member, countryId: group.countryId })
+      const key = is ? `business ${termId}` : termId
+      const part = parts.get(key)
+      if (part) part.members.push(member)
+      else parts.set(key, { group, key, termId, isBusiness: is, members: [member] })
+    }
+    return [...parts.values()]
+  })
+}
+
+/** Subscriptions that are alike but for who they are. */
+interface Alike {
+  part: Part
+  offer: string
+  facts: SteadyFacts
+  members: readonly SteadyMember[]
+}
+
+const NO_COMPONENTS: SharedComponents = []
+
+/** Reads the facts of parts, and parts these by the components of their subscriptions. */
+export async function alikeOf(tx: Transaction, parts: readonly Part[], { day }: DueDay): Promise<Alike[]> {
+  if (parts.length === 0) return []
+  const firsts = parts.map(({ members }) => (members[0] as SteadyMember).id)
+  const factsOf = await listSteadyFacts(tx, tx.account, firsts, day)
+  const withComponents = parts.filter(({ group }) => group.hasComponents).flatMap(idsOf)
+  const componentsOf =
+    withComponents.length === 0 ? new Map() : await listSharedComponents(tx, tx.account, withComponents)
+  return parts.flatMap((part, index): Alike[] => {
+    const { members, isBusiness: is } = part
+    const read = factsOf.get(firsts[index] as SubscriptionId)
+    assert(read, 'subscriptions of locked customers stay due')
+    const { offer, ...shared } = read
+    const facts = { ...shared, isBusiness: is }
+    if (!part.group.hasComponents) return [{ part, offer, facts: { ...facts, components: NO_COMPONENTS }, members }]
+    const alike = new Map<SharedComponents, SteadyMember[]>()
+    for (const member of members) {
+      const components = componentsOf.get(member.id) ?? NO_COMPONENTS
+      const some = alike.get(components)
+      if (some) some.push(member)
+      else alike.set(components, [member])
+    }
+    return [...alike].map(([components, some]) => ({ part, offer, facts: { ...facts, components }, members: some }))
+  })
+}
+
+const idsOf = ({ members }: Part): SubscriptionId[] => members.map(({ id }) => id)
