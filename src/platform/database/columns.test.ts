@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
-import { bigintList, bigints, dates, deduplicated } from './columns.ts'
+import { bigintList, bigints, dates, deduplicated, texts } from './columns.ts'
 import { column, sql } from './sql.ts'
 
 const db = openTestDatabase(await createTestDatabase())
@@ -24,6 +24,14 @@ test('days arrive as they were sent, before and after 1970 and 2000', async () =
     '2999-12-31',
   ].map((value) => ({ value }))
   const found = await db.unscoped.rows(sql`select value from unnest(${dates(rows, 'value')}::date[]) as value`)
+  expect(found).toEqual(rows)
+})
+
+test('texts arrive as they were sent, whatever signs stand in them', async () => {
+  const rows = ['', 'a "quoted", {braced} \\ one', 'ü€😀\n', 'NULL', null, 'x'.repeat(100_000)].map((value) => ({
+    value,
+  }))
+  const found = await db.unscoped.rows(sql`select value from unnest(${texts(rows, 'value')}::text[]) as value`)
   expect(found).toEqual(rows)
 })
 
