@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { jsonText } from '../../kernel/json.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { StoredCard } from '../gateways/contract.ts'
@@ -45,10 +46,6 @@ export const capturedCard = (gatewayId: Id, stored: StoredCard, holder: Holder):
 
 const placeOf = (row: Id) => ({ table: 'capture_sessions', column: 'method', row })
 
-/** Identifiers are the only values here that JSON does not know. */
-const toText = (method: CapturedMethod): string =>
-  JSON.stringify(method, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-
 const fromText = (text: string): CapturedMethod =>
   JSON.parse(text, (name, value: unknown) => (name === 'gatewayId' ? BigInt(value as string) : value)) as CapturedMethod
 
@@ -66,7 +63,7 @@ const placeOfSale = (row: Id) => ({ table: 'capture_sales', column: 'method', ro
 
 /** Seals the card of a sale whose outcome is not known. */
 export const sealSaleMethod = (envelope: Envelope, account: AccountId, chargeId: Id, method: CapturedMethod): Buffer =>
-  envelope.seal(account, placeOfSale(chargeId), toText(method))
+  envelope.seal(account, placeOfSale(chargeId), jsonText(method))
 
 /** Opens the card of a sale whose outcome is not known. */
 export function openSaleMethod(
@@ -91,7 +88,7 @@ export async function capture(
     id: session.id,
     methodId: await drawMethodId(tx),
     methodToken: newMethodToken(),
-    method: envelope.seal(tx.account, placeOf(session.id), toText(method)),
+    method: envelope.seal(tx.account, placeOf(session.id), jsonText(method)),
     gatewayToken: tokenOf(method),
     capturedAt: now,
     giveBackAt: giveBackAfter(session, now),

@@ -3,7 +3,7 @@ import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
 import { joined, shapeRelation } from '../../platform/database/bulk.ts'
-import type { ArrayParameter } from '../../platform/database/columns.ts'
+import { type ArrayParameter, keyOf } from '../../platform/database/columns.ts'
 import { fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
@@ -43,8 +43,7 @@ const {
 const HEAD_NAMES = Object.keys(HEAD_COLUMNS) as (keyof typeof HEAD_COLUMNS)[]
 
 /** Returns all that the row of an invoice has in common with others, as one text. */
-export const headOf = (invoice: InvoiceRow): string =>
-  JSON.stringify(HEAD_NAMES.map((name) => (invoice[name] == null ? null : String(invoice[name]))))
+export const headOf = (invoice: InvoiceRow): string => keyOf(invoice, HEAD_NAMES)
 
 const { invoiceId: _charged, subscriptionId: _billed, ...SHARED_BY_CHARGES } = CHARGE_COLUMNS
 

@@ -10,7 +10,7 @@ import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { type PostingShape, postingShape, postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { writeKept } from './fields-wire.ts'
-import { type AfterIssue, type IssueContext, type NewInvoice, keptPlaceOf, zeroChargeRow } from './issue.ts'
+import { type AfterIssue, type IssueContext, keptOnce, type NewInvoice, zeroChargeRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
   headOf,
@@ -18,7 +18,7 @@ import {
   insertShapeZeroCharges,
   type StampedInvoices,
 } from './issue-shape-queries.ts'
-import { keepLines, type LinesOfShape, linesOfShape } from './kept-lines.ts'
+import { keepLines, type KeptInvoice, type LinesOfShape, linesOfShape } from './kept-lines.ts'
 
 /**
  * The door through which a run issues invoices that are alike but for who gets them: what is shared is written by the shape, and nothing is made
@@ -81,29 +81,10 @@ export async function issueShapes(
   const { now, today } = context.moment
   const own = await collectionOf(tx, shaped, today)
   const ids = await drawManyInvoiceIds(tx, shapeOf.length)
+  const heads = placesOf(shapes.map(({ head }) => head))
   const lines = shapes.map((shape) => shape.lines)
   const kept = await keepLines(tx, { shapes: lines, shapeOf, invoiceIds: ids, subscriptionIds })
-  const heads = placesOf(shapes.map(({ head }) => head))
-  const rows: StampedInvoices = {
-    ids: bigintList(ids),
-    customerIds: bigints(customers, 'customerId'),
-    customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
-    vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
-    totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
-    heads: positionsColumn(shapeOf.map((place) => (heads.places[place] as number) + 1)),
-    subscriptionIds: bigintList(subscriptionIds),
-    positions: positionsColumn(shapeOf.map((place) => place + 1)),
-    kept: {
-      shapeIds: bigints(kept, 'shapeId'),
-      firstChargeIds: bigints(kept, 'firstChargeId'),
-      firstTaxIds: bigints(kept, 'firstTaxId'),
-    },
-    collected: own && {
-      gatewayIds: bigints(own, 'gatewayId'),
-      methodIds: bigints(own, 'paymentMethodId'),
-      nextTryDates: dates(own, 'nextTryDate'),
-    },
-  }
+  const rows = columnsOf(shaped, ids, { heads: heads.places, kept, own })
   await insertShapeZeroCharges(
     tx,
     rows,
@@ -117,10 +98,10 @@ export async function issueShapes(
   const unapplied = await postShapes(tx, postings, { ids, customerIds, shapeOf }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
   const about = { firstNumber, at: now, accountVersion: context.account.version }
-  const headRows = heads.distinct.map((head, place) => {
-    const { invoice } = shapes.find((one) => one.head === head) as InvoiceShape
-    return { ...invoice, shape: place + 1 }
-  })
+  const headRows = heads.firsts.map((first, place) => ({
+    ...(shapes[first] as InvoiceShape).invoice,
+    shape: place + 1,
+  }))
   await insertShapeInvoices(tx, rows, headRows, about)
   sendOrderNumbers(tx, shaped, ids)
   const invoices = shapeOf.map((place, index) => {
@@ -130,6 +111,34 @@ export async function issueShapes(
     return { id, customerId, currency, dueDate, collectionMethod, isMailWanted }
   })
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
+}
+
+/** Returns the columns of invoices; `heads` are the places of what is alike in their rows, by shape. */
+function columnsOf(
+  { shapes, customers, subscriptionIds, shapeOf }: ShapedInvoices,
+  ids: readonly InvoiceId[],
+  { heads, kept, own }: { heads: readonly number[]; kept: readonly KeptInvoice[]; own: readonly Collection[] | null },
+): StampedInvoices {
+  return {
+    ids: bigintList(ids),
+    customerIds: bigints(customers, 'customerId'),
+    customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
+    vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
+    totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
+    heads: positionsColumn(shapeOf.map((place) => (heads[place] as number) + 1)),
+    subscriptionIds: bigintList(subscriptionIds),
+    positions: positionsColumn(shapeOf.map((place) => place + 1)),
+    kept: {
+      shapeIds: bigints(kept, 'shapeId'),
+      firstChargeIds: bigints(kept, 'firstChargeId'),
+      firstTaxIds: bigints(kept, 'firstTaxId'),
+    },
+    collected: own && {
+      gatewayIds: bigints(own, 'gatewayId'),
+      methodIds: bigints(own, 'paymentMethodId'),
+      nextTryDates: dates(own, 'nextTryDate'),
+    },
+  }
 }
 
 const NOT_COLLECTED = { gatewayId: null, paymentMethodId: null, nextTryDate: null } as const
@@ -166,21 +175,13 @@ function recordIssued(
   { ids }: StampedInvoices,
   own: readonly Collection[] | null,
 ) {
-  const kept = new Map<string, number>()
-  const ofShapes = shapes.map((shape) => keptPlaceOf(kept, shape.kept))
-  const keptOf = shapeOf.map((shape, index) => {
+  const texts = shapeOf.map((place, index) => {
+    const { invoice, kept } = shapes[place] as InvoiceShape
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
-    if (gatewayId === null && paymentMethodId === null && nextTryDate === null) return ofShapes[shape] as number
-    const { invoice } = shapes[shape] as InvoiceShape
-    return keptPlaceOf(kept, writeKept({ ...invoice, gatewayId, paymentMethodId, nextTryDate }))
+    const isPlain = gatewayId === null && paymentMethodId === null && nextTryDate === null
+    return isPlain ? kept : writeKept({ ...invoice, gatewayId, paymentMethodId, nextTryDate })
   })
-  return insertIssuedEvents(tx, {
-    ids,
-    kept: [...kept.keys()],
-    keptOf: kept.size === 1 ? null : positionsColumn(keptOf),
-    happenedAt: moment.now,
-    actor,
-  })
+  return insertIssuedEvents(tx, { ids, ...keptOnce(texts), happenedAt: moment.now, actor })
 }
 
 const postedOf = ({ currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({

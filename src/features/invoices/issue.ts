@@ -4,7 +4,7 @@ import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { bigints, positionsColumn } from '../../platform/database/columns.ts'
+import { bigints, placesOf, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral } from '../../platform/database/sql.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
@@ -12,7 +12,7 @@ import { type AccountSettings, getAccountSettings, takeInvoiceNumbers } from '..
 import { paperTextsOf } from '../accounts/texts.ts'
 import { listLocales } from '../customers/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
-import { insertIssuedEvents } from '../events/issued-queries.ts'
+import { insertIssuedEvents, type IssuedInvoices } from '../events/issued-queries.ts'
 import { post } from '../ledger/post.ts'
 import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText, spreadText } from './brackets.ts'
@@ -214,28 +214,21 @@ export async function replaceTaxes(tx: Transaction, id: InvoiceId, amounts: Line
 
 /** Records that invoices were issued. The event stores only the fields that can change after issue: all else is frozen in their own rows. */
 function recordIssued(tx: Transaction, { moment, actor }: IssueContext, invoices: readonly NewInvoice[]) {
-  const kept = new Map<string, number>()
   let last = invoices[0] as NewInvoice
-  let place = keptPlaceOf(kept, writeKept(last))
-  const keptOf = invoices.map((invoice) => {
+  let text = writeKept(last)
+  const texts = invoices.map((invoice) => {
     // Neighbours mostly keep the same, which is written out once.
-    if (KEPT.some((name) => invoice[name] !== last[name])) place = keptPlaceOf(kept, writeKept((last = invoice)))
-    return place
+    if (KEPT.some((name) => invoice[name] !== last[name])) text = writeKept((last = invoice))
+    return text
   })
-  return insertIssuedEvents(tx, {
-    ids: bigints(invoices, 'id'),
-    kept: [...kept.keys()],
-    keptOf: kept.size === 1 ? null : positionsColumn(keptOf),
-    happenedAt: moment.now,
-    actor,
-  })
+  return insertIssuedEvents(tx, { ids: bigints(invoices, 'id'), ...keptOnce(texts), happenedAt: moment.now, actor })
 }
 
-/** Returns the place of a text in a list without duplicates, counted from 1; adds it where it is not there. */
-export function keptPlaceOf(texts: Map<string, number>, text: string): number {
-  const place = texts.get(text) ?? texts.size + 1
-  texts.set(text, place)
-  return place
+/** Returns what events keep, each text once, and the place of that of each event, counted from 1; null where there is one for all. */
+export function keptOnce(texts: readonly string[]): Pick<IssuedInvoices, 'kept' | 'keptOf'> {
+  const { firsts, places } = placesOf(texts)
+  const kept = firsts.map((first) => texts[first] as string)
+  return { kept, keptOf: kept.length === 1 ? null : positionsColumn(places.map((place) => place + 1)) }
 }
 
 const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({

@@ -1,5 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
+import { jsonText } from '../../kernel/json.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Stretch } from '../../platform/database/drawn.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
@@ -23,7 +24,7 @@ import {
  */
 
 /** Shape of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
-interface KeptInvoice {
+export interface KeptInvoice {
   shapeId: Id | null
   firstChargeId: Id | null
   firstTaxId: Id | null
@@ -219,10 +220,7 @@ const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number,
 function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
-  const key = JSON.stringify([charges, taxes], (_name, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
-  return { charges, taxes, key }
+  return { charges, taxes, key: jsonText([charges, taxes]) }
 }
 
 /** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */

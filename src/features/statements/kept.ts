@@ -1,11 +1,11 @@
 import { AGES, type Ageing, type StatementLine } from '../../engine/money/statement.ts'
+import { jsonText } from '../../kernel/json.ts'
 import type { StatementDocument, StatementSection } from '../documents/document.ts'
 
 /** Statements as they are kept: everything that they showed but the logo. Amounts are texts in JSON, which has no whole numbers of this size. */
 
 /** Returns the JSON text of a statement. */
-export const keptText = ({ logo: _logo, ...document }: StatementDocument): string =>
-  JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+export const keptText = ({ logo: _logo, ...document }: StatementDocument): string => jsonText(document)
 
 type Kept<T> = T extends bigint
   ? string

@@ -1,11 +1,9 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { rangeOfIds } from '../../platform/database/columns.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
-import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { walkedRows } from '../../platform/database/walked.ts'
+import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -15,8 +13,6 @@ import {
   SUBSCRIPTION_COLUMNS,
   subscriptionJoined,
 } from './queries.ts'
-
-import type { SteadyFacts } from './steady.ts'
 
 /** Statements that read subscriptions that are due, with everything that billing them needs. */
 
@@ -53,140 +49,6 @@ export async function listDueSubscriptions(
   return withPackages(tx, account, found)
 }
 
-/** A steady subscription, and what its invoice has of its customer. */
-export interface SteadyMember {
-  id: SubscriptionId
-  customerId: CustomerId
-  customerVersion: number
-  isCompany: boolean
-  vatNumber: string | null
-  /** The customer gets invoices by mail and can be reached. */
-  isMailWanted: boolean
-  /** Identifier of its price, in digits. */
-  termId: string
-}
-
-/** Subscriptions that are alike but for whose they are, what they cost, and what components they have. */
-export interface SteadyGroup {
-  /** All that they have in common, as one text. */
-  key: string
-  countryId: bigint | null
-  hasComponents: boolean
-  members: SteadyMember[]
-}
-
-/** The facts by which subscriptions are grouped, and their names. */
-const STEADY_COLUMNS = fragment`
-  s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
-  s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
-  s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", s.po_number as "poNumber",
-  s.collection_method as "collectionMethod", c.country_id as "countryId", c.country_state_id as "countryStateId",
-  c.is_waive_taxes as "isWaiveTaxes", c.tax_category as "taxCategory", c.tax_reason as "taxReason",
-  c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays", c.locale`
-const STEADY_NAMES = namesOf(
-  `currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata", "hasComponents", "leadDays", "nextFrom", "lastFrom",
-   "poNumber", "collectionMethod", "countryId", "countryStateId", "isWaiveTaxes", "taxCategory", "taxReason", "paymentMethod", "paymentTermDays", locale`,
-)
-
-const steadyJoined = (account: AccountId): Fragment => fragment`
-  subscription_billing b
-    join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
-    join customers c on c.account_id = ${account} and c.customer_id = b.customer_id`
-
-/** Group as it is read: lists of numbers with commas between them, in the same order. */
-interface SteadyRow extends Omit<SteadyGroup, 'members'> {
-  isSteady: boolean
-  ids: string
-  customerIds: string
-  customerVersions: string
-  termIds: string
-  /** A letter for each, in the same order: t or f. */
-  areCompanies: string
-  areMailWanted: string
-  /** JSON list in the same order; null where there is none. */
-  vatNumbers: string | null
-}
-
-/**
- * Lists the steady ones of the subscriptions of locked customers that are due on a day, in groups that are alike, with the number of all that are due,
- * steady or not. Steady are those past their first period, of which nothing is pending, ending or failing, without a gateway or method of their own, whose
- * customers have no other subscription due on the day. Customers of the range that are not locked are left out here, because a list of a thousand would make
- * PostgreSQL look each of them up.
- */
-export async function listSteady(
-  tx: Transaction,
-  account: AccountId,
-  customerIds: readonly CustomerId[],
-  due: DueDay,
-): Promise<{ groups: SteadyGroup[]; dueCount: number }> {
-  const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const isDense = rangeOfIds(customerIds) !== undefined
-  const rows = await walkedRows<SteadyRow>(
-    tx,
-    sql`
-    select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds",
-           string_agg(version::text, ',') as "customerVersions",
-           string_agg(package_rate_term_id::text, ',') as "termIds", string_agg(left(is_company::text, 1), '') as "areCompanies",
-           string_agg(left(is_mail_wanted::text, 1), '') as "areMailWanted",
-           case when count(vat_number) > 0 then json_agg(vat_number)::text end as "vatNumbers",
-           row(${STEADY_NAMES})::text as "key", "countryId", "hasComponents" from (
-      select b.subscription_id, b.customer_id, s.package_rate_term_id, c.version, c.is_company, c.vat_number, c.auto_send_invoice and c.email is not null as is_mail_wanted, ${STEADY_COLUMNS},
-             s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
-               and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date)
-               and s.subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
-               and s.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
-                                               and f.billing_run_id = ${due.runId} and f.record_type = 'subscription') as "isSteady"
-        from ${steadyJoined(account)}
-       where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
-         ${isDense ? fragment`and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}) due
-     group by "isSteady", ${STEADY_NAMES}`,
-    isDense,
-  )
-  const { once, dueCount } = countDueOf(rows, new Set(customerIds.map(String)))
-  const groups = rows.flatMap((row): SteadyGroup[] => {
-    const members = row.isSteady ? membersOf(row).filter(({ customerId }) => once.has(String(customerId))) : []
-    const { key, countryId, hasComponents } = row
-    return members.length === 0 ? [] : [{ key, countryId, hasComponents, members }]
-  })
-  return { groups, dueCount }
-}
-
-function membersOf(row: SteadyRow): SteadyMember[] {
-  const { areCompanies, areMailWanted, vatNumbers } = row
-  const [customers, versions, terms] = [row.customerIds, row.customerVersions, row.termIds].map((list) =>
-    list.split(','),
-  ) as Lists
-  type Lists = [customers: string[], versions: string[], terms: string[]]
-  const numbers = vatNumbers === null ? [] : (JSON.parse(vatNumbers) as (string | null)[])
-  return row.ids.split(',').map((id, place) => ({
-    id: BigInt(id),
-    customerId: BigInt(customers[place]!),
-    customerVersion: Number(versions[place]),
-    isCompany: areCompanies[place] === 't',
-    vatNumber: numbers[place] ?? null,
-    isMailWanted: areMailWanted[place] === 't',
-    termId: terms[place]!,
-  }))
-}
-
-/** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
-export type ReadFacts = Omit<SteadyFacts, 'components' | 'isBusiness'> & { offer: string }
-
-/** Lists the facts of steady subscriptions that are due on a day, whose customers are locked, by subscription. */
-export async function listSteadyFacts(
-  tx: Transaction,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-  day: IsoDate,
-): Promise<Map<SubscriptionId, ReadFacts>> {
-  const rows = await tx.rows<Omit<ReadFacts, 'offer' | keyof OfPackage> & { id: SubscriptionId }>(sql`
-    select b.subscription_id as "id", b.due_on as "dueOn", s.package_id as "packageId", s.package_version_id as "packageVersionId",
-           s.package_rate_term_id as "packageRateTermId", ${STEADY_COLUMNS} from ${steadyJoined(account)}
-     where b.account_id = ${account} and b.due_on = ${day} and b.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
-  const offerOf = await readOffers(tx, account, rows)
-  return new Map(rows.map(({ id, ...row }) => [id, { ...row, ...offerOf(row) }]))
-}
-
 /** Lists what prices offer, as a text for each. They are named in digits. */
 export async function listOffers(
   db: Queryable,
@@ -196,24 +58,6 @@ export async function listOffers(
   const rows = await db.rows<{ termId: string; offer: string }>(sql`
     select t.package_rate_term_id::text as "termId", ${OFFER} as "offer" from ${offersJoined(account, termIds)}`)
   return new Map(rows.map(({ termId, offer }) => [termId, offer]))
-}
-
-/** Returns the number of subscriptions of the wanted customers that are due, and which of these have only one of them. */
-function countDueOf(
-  rows: readonly Pick<SteadyRow, 'customerIds'>[],
-  wanted: ReadonlySet<string>,
-): { once: ReadonlySet<string>; dueCount: number } {
-  const [seen, once] = [new Set<string>(), new Set<string>()]
-  let dueCount = 0
-  for (const { customerIds } of rows)
-    for (const customer of customerIds.split(',')) {
-      if (!wanted.has(customer)) continue
-      dueCount += 1
-      if (seen.has(customer)) once.delete(customer)
-      else once.add(customer)
-      seen.add(customer)
-    }
-  return { once, dueCount }
 }
 
 const offersJoined = (account: AccountId, termIds: readonly (Id | string)[]): Fragment => fragment`
@@ -229,7 +73,7 @@ const OFFER = fragment`row(v.version_no, p.name, t.price, r.setup_fee_minor, r.t
 type Offer = OfPackage & { offer: string }
 
 /** Reads what the packages of subscriptions offer. Thousands of subscriptions share a few packages, so each package is read once. */
-async function readOffers(
+export async function readOffers(
   db: Queryable,
   account: AccountId,
   rows: readonly { packageRateTermId: Id }[],

@@ -9,8 +9,8 @@ import { issueShapes } from '../invoices/issue-shapes.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 import type { ComponentsChange } from '../subscription-components/write.ts'
 import type { BillingPlan } from './bill.ts'
-import { listSteady, type SteadyMember } from './due-queries.ts'
-import { type BillingState, updateStatesOfShapes } from './state-queries.ts'
+import { listSteady, type SteadyMember } from './steady-queries.ts'
+import { updateStatesOfShapes } from './state-queries.ts'
 import { type SteadyShape, shapesOf } from './steady-shapes.ts'
 import { writeComponentsOf } from './written-components.ts'
 
@@ -48,11 +48,10 @@ interface Found {
 
 async function write(tx: Transaction, context: IssueContext, found: readonly Found[]): Promise<void> {
   const members = found.map(({ member }) => member)
-  const { distinct: shapes, places } = placesOf(found.map(({ shape }) => shape))
+  const { firsts, places } = placesOf(found.map(({ shape }) => shape))
+  const shapes = firsts.map((first) => (found[first] as Found).shape)
   const states = placesOf(shapes.map(({ state }) => state))
-  const moves = states.distinct.map(
-    (state) => shapes.find((shape) => shape.state === state)?.plan.state as BillingState,
-  )
+  const moves = states.firsts.map((first) => (shapes[first] as SteadyShape).plan.state)
   const positions = positionsColumn(places.map((place) => (states.places[place] as number) + 1))
   const moved = await updateStatesOfShapes(tx, tx.account, { rows: members, positions }, moves)
   assert(moved === found.length, 'subscriptions of locked customers are as they were read')

@@ -2,7 +2,7 @@ import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
-import { type ArrayParameter, bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
+import { type ArrayParameter, bigints, dates, rangeOf, deduplicated, keyOf } from '../../platform/database/columns.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** State of billing of a subscription, as billing leaves it. */
@@ -64,6 +64,9 @@ export async function updateStatesOfShapes(
 }
 
 const STATE_SHAPE = ['wasNextFrom', 'wasDueOn', 'feesOn', 'nextFrom', 'lastFrom', 'lastInvoiceDate', 'dueOn'] as const
+
+/** Returns a text that states have in common which are written alike. */
+export const stateKeyOf = (state: BillingState): string => keyOf(state, STATE_SHAPE)
 
 /** Writes ends and pending changes of subscriptions. Few of those that are billed need it. */
 export async function updateEnds(tx: Transaction, account: AccountId, states: readonly BillingState[]): Promise<void> {

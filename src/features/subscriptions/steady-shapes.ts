@@ -1,6 +1,8 @@
 import type { TaxRules } from '../../engine/tax.ts'
 import { assert } from '../../kernel/assert.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
+import { jsonText } from '../../kernel/json.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
@@ -10,8 +12,10 @@ import { type InvoiceShape, invoiceShape } from '../invoices/issue-shapes.ts'
 import { asksForBusiness, isBusiness } from '../invoices/lines.ts'
 import { listSharedComponents, type SharedComponents } from '../subscription-components/alike.ts'
 import { type BillingPlan, type PlanContext, planContext } from './bill.ts'
-import { listOffers, listSteadyFacts, type SteadyGroup, type SteadyMember } from './due-queries.ts'
+import { listOffers } from './due-queries.ts'
+import { stateKeyOf } from './state-queries.ts'
 import { planSteady, type SteadyFacts } from './steady.ts'
+import { listSteadyFacts, type SteadyGroup, type SteadyMember } from './steady-queries.ts'
 
 /**
  * Shapes of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
@@ -45,9 +49,7 @@ const SHAPES_MAX = 5000
 
 /** Returns what a run remembers that still holds under the circumstances. */
 function rememberedOf(memory: object = {}, about: unknown): Remembered {
-  const circumstances = JSON.stringify(about, (_name, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
+  const circumstances = jsonText(about)
   const known = REMEMBERED.get(memory)
   if (known?.circumstances === circumstances && known.count < SHAPES_MAX) return known
   const begun: Remembered = { circumstances, byFacts: new Map(), count: 0 }
@@ -110,7 +112,7 @@ function shapeOf(
   if (!plan || !invoice) return null
   if (settings) fillTextsOf(invoice, settings, facts.locale)
   const zeroCharges = plan.zeroCharges.map(({ charge }) => charge)
-  return { plan, issued: invoiceShape(invoice, zeroCharges), state: Object.values(plan.state).join() }
+  return { plan, issued: invoiceShape(invoice, zeroCharges), state: stateKeyOf(plan.state) }
 }
 
 /** Subscriptions of a group that cost the same, and whose customers are taxed alike. */
@@ -127,16 +129,13 @@ interface Part {
 export function splitGroups(groups: readonly SteadyGroup[], rules: TaxRules): Part[] {
   const isAsked = asksForBusiness(rules)
   return groups.flatMap((group) => {
-    const parts = new Map<string, Part>()
-    for (const member of group.members) {
-      const { termId } = member
-      const is = isAsked && isBusiness({ ...member, countryId: group.countryId })
-      const key = is ? `business ${termId}` : termId
-      const part = parts.get(key)
-      if (part) part.members.push(member)
-      else parts.set(key, { group, key, termId, isBusiness: is, members: [member] })
-    }
-    return [...parts.values()]
+    const { countryId } = group
+    const businesses = new Set(isAsked ? group.members.filter((member) => isBusiness({ ...member, countryId })) : [])
+    const keyIn = (member: SteadyMember) => (businesses.has(member) ? `business ${member.termId}` : member.termId)
+    return [...groupBy(group.members, keyIn)].map(([key, members]): Part => {
+      const [first] = members as [SteadyMember]
+      return { group, key, termId: first.termId, isBusiness: businesses.has(first), members }
+    })
   })
 }
 
@@ -165,13 +164,7 @@ export async function alikeOf(tx: Transaction, parts: readonly Part[], { day }: 
     const { offer, ...shared } = read
     const facts = { ...shared, isBusiness: is }
     if (!part.group.hasComponents) return [{ part, offer, facts: { ...facts, components: NO_COMPONENTS }, members }]
-    const alike = new Map<SharedComponents, SteadyMember[]>()
-    for (const member of members) {
-      const components = componentsOf.get(member.id) ?? NO_COMPONENTS
-      const some = alike.get(components)
-      if (some) some.push(member)
-      else alike.set(components, [member])
-    }
+    const alike = groupBy(members, ({ id }): SharedComponents => componentsOf.get(id) ?? NO_COMPONENTS)
     return [...alike].map(([components, some]) => ({ part, offer, facts: { ...facts, components }, members: some }))
   })
 }

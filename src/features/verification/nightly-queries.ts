@@ -1,5 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { jsonText } from '../../kernel/json.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Part } from './pages.ts'
@@ -27,11 +28,9 @@ export const isVerified = async (tx: Transaction, since: Instant): Promise<boole
 export const finishVerification = (tx: Transaction, at: Instant, differences: number, progress: Part | null) =>
   tx.rows(sql`
     insert into verifications (account_id, finished_at, differences, progress)
-    values (${tx.account}, ${at}::timestamptz, ${differences}, ${progress && JSON.stringify(progress, bigintsAsText)}::jsonb)
+    values (${tx.account}, ${at}::timestamptz, ${differences}, ${progress && jsonText(progress)}::jsonb)
     on conflict (account_id) do update
       set finished_at = excluded.finished_at, differences = excluded.differences, progress = excluded.progress`)
-
-const bigintsAsText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
 
 /** Finds where the verification of the account goes on; undefined where it begins with everything. */
 export async function findProgress(tx: Transaction): Promise<Part | undefined> {

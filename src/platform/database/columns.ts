@@ -134,15 +134,17 @@ export function positionsColumn(positions: readonly number[]): ArrayParameter {
   return bytes
 }
 
-/** Returns the different ones of values, and of each value the place of its own, counted from 0. */
-export function placesOf<T>(values: readonly T[]): { distinct: T[]; places: number[] } {
-  const placeOf = new Map<T, number>()
-  const places = values.map((value) => {
-    const place = placeOf.get(value) ?? placeOf.size
-    placeOf.set(value, place)
-    return place
+/** Returns the indexes at which values stand first, and of each value the place of its own among these, counted from 0. */
+export function placesOf(values: readonly unknown[]): { firsts: number[]; places: number[] } {
+  const placeOf = new Map<unknown, number>()
+  const firsts: number[] = []
+  const places = values.map((value, index) => {
+    const known = placeOf.get(value)
+    if (known !== undefined) return known
+    placeOf.set(value, firsts.length)
+    return firsts.push(index) - 1
   })
-  return { distinct: [...placeOf.keys()], places }
+  return { firsts, places }
 }
 
 /** Rows that follow one another, with the values that they repeat: a row for each distinct combination, and for every row the position of its own. */
@@ -210,5 +212,6 @@ function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boole
   return true
 }
 
-const keyOf = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
+/** Returns a text that rows have in common whose named properties are alike. */
+export const keyOf = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
   JSON.stringify(keys.map((key) => (row[key] == null ? null : String(row[key]))))

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../kernel/fault.ts'
+import { jsonText } from '../../kernel/json.ts'
 
 /** Makes a tag of what a PUT of the record would replace: equal inputs, equal tag. */
 export const etagOf = (...parts: readonly unknown[]): string =>
-  `"${createHash('sha1')
-    .update(JSON.stringify(parts, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
-    .digest('base64url')}"`
+  `"${createHash('sha1').update(jsonText(parts)).digest('base64url')}"`
 
 /** Derives the tag of one text that comes in pieces: the same as `etagOf(text)`. */
 export async function etagOfPieces(pieces: AsyncIterable<string>): Promise<string> {
