@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { account } from '../../src/features/batches/batches.testing.ts'
 import { startTestService } from '../support/app.ts'
+import { hasFixtures } from '../support/fixtures.ts'
 import { hasXmllint, xmllint } from '../support/schemas.ts'
 import { differencesOf } from '../support/shop.ts'
 import { bankOf, collected, notification, report, returned, type Sent, statement } from './bank.testing.ts'
@@ -173,11 +174,14 @@ test('a file is answered by report, notification and statement: rejected, never 
   expect(await differencesOf(service, client)).toEqual([])
 })
 
-test.runIf(hasXmllint)('what the bank answers here is valid by the official schemas', async () => {
-  const bank = bankOf((await collection()).file)
-  const [one, two] = bank.sent as [Sent, Sent]
-  const entries = [collected(bank, '454.99', '2027-01-06'), returned(one, 'AM04', '2027-01-08', { amount: '118.00' })]
-  expect(xmllint('pain.002.001.13', report(bank, one, 'AC04', two))).toBe('')
-  expect(xmllint('camt.054.001.08', notification(bank, entries, 'N'))).toBe('')
-  expect(xmllint('camt.053.001.02', statement(bank, entries, 'S'))).toBe('')
-})
+test.skipIf(!hasXmllint || !hasFixtures)(
+  'what the bank answers here is valid by the official schemas (needs libxml2-utils and ../shared/fixtures)',
+  async () => {
+    const bank = bankOf((await collection()).file)
+    const [one, two] = bank.sent as [Sent, Sent]
+    const entries = [collected(bank, '454.99', '2027-01-06'), returned(one, 'AM04', '2027-01-08', { amount: '118.00' })]
+    expect(xmllint('pain.002.001.13', report(bank, one, 'AC04', two))).toBe('')
+    expect(xmllint('camt.054.001.08', notification(bank, entries, 'N'))).toBe('')
+    expect(xmllint('camt.053.001.02', statement(bank, entries, 'S'))).toBe('')
+  },
+)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { XmlDocument, XsdValidator } from 'libxml2-wasm'
 
@@ -8,8 +8,6 @@ import { XmlDocument, XsdValidator } from 'libxml2-wasm'
 const isCi = process.env['CI'] !== undefined
 const SCHEMAS = fileURLToPath(new URL('../../../shared/fixtures/iso20022/xsd', import.meta.url))
 
-/** With CI set the schemas have to be there; elsewhere tests that need them are named as not run. */
-export const hasSchemas = existsSync(SCHEMAS) || isCi
 /** With CI set the program has to be there; elsewhere tests that need it are named as not run. */
 export const hasXmllint = !spawnSync('xmllint', ['--version']).error || isCi
 

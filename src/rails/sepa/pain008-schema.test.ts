@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { XmlDocument } from 'libxml2-wasm'
 import SEPA from 'sepa'
 import { describe, expect, test } from 'vitest'
-import { hasSchemas, hasXmllint, schemaOf, xmllint } from '../../../test/support/schemas.ts'
+import { hasFixtures } from '../../../test/support/fixtures.ts'
+import { hasXmllint, schemaOf, xmllint } from '../../../test/support/schemas.ts'
 import { sepaText } from './characters.ts'
 import { type DirectDebits, namespaceOf, PAIN008_VERSIONS, writePain008 } from './pain008.ts'
 import { SAMPLE, someDebits } from './pain008.testing.ts'
 
-describe.skipIf(!hasSchemas)('the official schemas take every file (needs ../shared/fixtures)', () => {
+describe.skipIf(!hasFixtures)('the official schemas take every file (needs ../shared/fixtures)', () => {
   test.each(PAIN008_VERSIONS)('pain.008.001.%s, by libxml2-wasm', (version) => {
     const problemOf = schemaOf(`pain.008.001.${version}`)
     expect(problemOf(writePain008({ ...SAMPLE, version }))).toBe('')
