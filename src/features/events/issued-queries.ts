@@ -28,13 +28,11 @@ export const insertIssuedEvents = (tx: Transaction, { ids, kept, keptOf, happene
   tx.rows(sql`
     with ${endpointsOf(tx.account)},
     drawn as materialized (
-      select nextval('events_event_id_seq') as event, r.invoice, coalesce(r.kept, 1) as kept, r.place
-        from unnest(${ids}::bigint[], ${keptOf}::integer[]) with ordinality as r(invoice, kept, place)),
+      select nextval('events_event_id_seq') as event, r.invoice, r.place ${keptOf === null ? NOTHING : fragment`, r.kept`}
+        from ${drawnFor(ids, keptOf)}),
     rows_written as (
       insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
-      select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor},
-             case when min(kept) = max(kept) then jsonb_build_array(${keptAt(fragment`min(kept)`, kept)})
-                  else jsonb_agg(${keptAt(fragment`kept`, kept)} order by event) end
+      select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${keptInRow(kept, keptOf)}
         from drawn group by event - place, invoice - place, (place - 1) / ${EVENTS_MAX}
       returning first_event_id, last_event_id, first_invoice_id),
     written as (
@@ -42,6 +40,18 @@ export const insertIssuedEvents = (tx: Transaction, { ids, kept, keptOf, happene
         from rows_written cross join lateral generate_series(0, last_event_id - first_event_id) as k
        where exists (select 1 from endpoints) order by 1)
     ${deliveriesOfWritten(tx.account)}`)
+
+const drawnFor = (ids: ArrayParameter, keptOf: ArrayParameter | null): Fragment =>
+  keptOf === null
+    ? fragment`unnest(${ids}::bigint[]) with ordinality as r(invoice, place)`
+    : fragment`unnest(${ids}::bigint[], ${keptOf}::integer[]) with ordinality as r(invoice, kept, place)`
+
+/** Returns what a row of events keeps: once for all where it is the same, which nobody compares event by event where there is one text alone. */
+const keptInRow = (kept: readonly string[], keptOf: ArrayParameter | null): Fragment =>
+  keptOf === null
+    ? fragment`jsonb_build_array(${kept[0]}::jsonb)`
+    : fragment`case when min(kept) = max(kept) then jsonb_build_array(${keptAt(fragment`min(kept)`, kept)})
+                  else jsonb_agg(${keptAt(fragment`kept`, kept)} order by event) end`
 
 const keptAt = (place: Fragment, kept: readonly string[]): Fragment =>
   fragment`(${column(

@@ -13,6 +13,7 @@ import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
+import { ofCustomers } from './currency-queries.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const
@@ -178,6 +179,8 @@ export interface InvoiceFilter {
   startDate?: IsoDate | null
   endDate?: IsoDate | null
   currency?: string | null
+  /** All customers who have been billed in the currency; null where they are too many to be looked for one by one. */
+  customersOfCurrency?: readonly CustomerId[] | null
   reference?: string | null
   poNumber?: string | null
   isWrittenOff?: boolean | null
@@ -211,7 +214,7 @@ function referenceCondition(reference: string | null | undefined): Fragment {
 const conditions = (account: AccountId, filter: InvoiceFilter, today: IsoDate): Fragment => fragment`
   ${onlyUpdated(account, 'invoice', 'i.invoice_id', filter.since)} ${foundCondition(account, filter.found, SEARCHED_INVOICES, 'i')} ${onlyWith('i.customer_id', filter.customerId)} ${onlyWith('i.subscription_id', filter.subscriptionId)}
   ${onlyWith('i.recurring_invoice_id', filter.recurringInvoiceId)}
-  ${onlyWith('i.currency', filter.currency)} ${onlyWith('i.po_number', filter.poNumber)} ${referenceCondition(filter.reference)}
+  ${onlyWith('i.currency', filter.currency)} ${ofCustomers(filter.customersOfCurrency)} ${onlyWith('i.po_number', filter.poNumber)} ${referenceCondition(filter.reference)}
   ${filter.isWrittenOff == null ? NOTHING : filter.isWrittenOff ? WRITTEN_OFF : fragment`and not (i.written_off_minor > 0 and ${ACTUAL} <= 0)`}
   ${filter.startDate == null ? NOTHING : fragment`and i.invoice_date >= ${filter.startDate}`}
   ${filter.endDate == null ? NOTHING : fragment`and i.invoice_date <= ${filter.endDate}`}

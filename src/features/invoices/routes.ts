@@ -9,6 +9,7 @@ import { type Operation, lookupOperation, type PathParams, readOperation } from 
 import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
+import { listCustomersOfCurrency } from './currency-queries.ts'
 import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
 import { invoicePortions, lookUpLines } from './load-parts.ts'
 import {
@@ -41,6 +42,7 @@ async function filterOf(
   db: Queryable,
 ): Promise<InvoiceFilter> {
   checkDates(query, 'startDate', 'endDate')
+  const currency = query.CurrencyCode
   return {
     customerId: query.customerID,
     subscriptionId: query.subscriptionID,
@@ -48,7 +50,8 @@ async function filterOf(
     status: query.status,
     startDate: query.startDate,
     endDate: query.endDate,
-    currency: query.CurrencyCode,
+    currency,
+    customersOfCurrency: currency == null ? null : await listCustomersOfCurrency(db, account.id, currency),
     reference: query.Reference,
     poNumber: query.poNumber,
     isWrittenOff: query.isWrittenOff,
