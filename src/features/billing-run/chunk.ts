@@ -7,7 +7,7 @@ import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
 import type { AfterDay, TryTotals } from './after-day.ts'
 import { type DueContext, type DueKind, listDueCustomers, type OrderOfDay, type Planned } from './due-kind.ts'
 import { isOfDatabase, markFailing } from './failing.ts'
-import { addProgress, insertFailure, type RunFailure } from './queries.ts'
+import { addPassedOver, addProgress, insertFailure, type RunFailure } from './queries.ts'
 
 /** Chunks of a billing run: customers with something due on a day, in one transaction each. */
 
@@ -116,6 +116,8 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
       const locked = await lockCustomers(tx, customers, pass.isWaiting)
+      const passedOver = customers.length - locked.length
+      if (passedOver > 0) await addPassedOver(tx, work.account, work.runId, passedOver)
       return locked.length === 0 ? undefined : billLocked(tx, work, pass, locked)
     })
     if (chunk) count(work, chunk)

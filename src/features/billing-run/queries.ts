@@ -88,6 +88,18 @@ export const addProgress = (
       total = greatest(total, done + ${more.done}) ${more.isHelper ? NOTHING : fragment`, ${CLAIMED}`}
      where account_id = ${account} and billing_run_id = ${id}`)
 
+/** Notes that a run has passed over customers, whoever works on it. */
+export const addPassedOver = (tx: Transaction, account: AccountId, id: Id, customers: number) =>
+  tx.rows(sql`
+    update billing_runs set passed_over = passed_over + ${customers} where account_id = ${account} and billing_run_id = ${id}`)
+
+/** Returns how often a run has passed over a customer so far. */
+export const countPassedOver = (db: Queryable, account: AccountId, id: Id): Promise<number> =>
+  countOf(
+    db,
+    sql`select passed_over as "n" from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
+  )
+
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   oneRow<BillingRun>(

@@ -8,7 +8,7 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
 import { countDue, findDueAfter } from './due-kind.ts'
 import { billInParts } from './parts.ts'
 import { deleteParts } from './parts-queries.ts'
-import { type BillingRun, findRun, finishRun, leaseRun } from './queries.ts'
+import { type BillingRun, countPassedOver, findRun, finishRun, leaseRun } from './queries.ts'
 
 /**
  * The billing run: everything that is due on an account up to a day, in chunks of one transaction each. It can be killed anywhere and goes
@@ -57,12 +57,17 @@ export async function takeRun(
 export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
   const { db, order } = work.deps
   const reader = db.reader(work.account)
+  const passedOver = () => countPassedOver(reader, work.account, work.runId)
+  let seen = await passedOver()
   let day = await findDueAfter(order, reader, work.account, '0001-01-01', until)
   while (day !== null) {
     for (const [phase, kinds] of order.entries()) {
       const pass = { day, kinds, isWaiting: false }
       if (!(await billInParts(work, pass, phase))) await billPass(work, pass)
-      await billPass(work, { day, kinds, isWaiting: true })
+      const now = await passedOver()
+      // What is billed lies in the index until it is cleaned: nobody looks through it where everybody was there.
+      if (now > seen) await billPass(work, { day, kinds, isWaiting: true })
+      seen = now
     }
     day = await findDueAfter(order, reader, work.account, day, until)
   }
