@@ -217,6 +217,16 @@ alter table batch_lines enable row level security;
 create policy account on batch_lines to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on batch_lines to perennial_app;
 
+create table billing_cycles (
+  account_id bigint not null,
+  swept_on date not null,
+  constraint billing_cycles_pkey PRIMARY KEY (account_id),
+  constraint billing_cycles_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+alter table billing_cycles enable row level security;
+create policy account on billing_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on billing_cycles to perennial_app;
+
 create table billing_run_failures (
   account_id bigint not null,
   billing_run_id bigint not null,
@@ -262,6 +272,7 @@ create table billing_runs (
   leased_until timestamp with time zone,
   attempts integer default 0 not null,
   next_try_at timestamp with time zone,
+  passed_over bigint default 0 not null,
   constraint billing_runs_pkey PRIMARY KEY (account_id, billing_run_id),
   constraint billing_runs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint billing_runs_cause_check CHECK ((cause = ANY (ARRAY['schedule'::text, 'request'::text, 'command'::text, 'clock'::text])))
@@ -705,6 +716,7 @@ create table customer_totals (
   sealed_head bytea default '\x'::bytea not null,
   constraint customer_totals_pkey PRIMARY KEY (account_id, customer_id, currency)
 );
+CREATE INDEX customer_totals_by_currency ON customer_totals USING btree (account_id, currency, customer_id);
 alter table customer_totals enable row level security;
 create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customer_totals to perennial_app;
@@ -1218,13 +1230,13 @@ create table invoices (
   constraint invoices_shape CHECK ((((shape_id IS NULL) = (first_charge_id IS NULL)) AND ((shape_id IS NOT NULL) OR (first_tax_id IS NULL)))) NOT VALID,
   constraint invoices_source_check CHECK ((source = ANY (ARRAY['Auto'::text, 'App'::text])))
 );
-CREATE INDEX invoices_by_currency ON invoices USING btree (account_id, currency, invoice_id);
 CREATE INDEX invoices_by_customer ON invoices USING btree (account_id, customer_id, invoice_id);
 CREATE INDEX invoices_by_date ON invoices USING brin (account_id, invoice_date) WITH (autosummarize='on');
 CREATE INDEX invoices_by_po_number ON invoices USING btree (account_id, po_number, invoice_id) WHERE (po_number IS NOT NULL);
 CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurring_invoice_id, invoice_id) WHERE (recurring_invoice_id IS NOT NULL);
 CREATE INDEX invoices_cancelled ON invoices USING btree (account_id, GREATEST(cancelled_on, invoice_date)) WHERE (cancelled_on IS NOT NULL);
 CREATE INDEX invoices_due ON invoices USING brin (account_id, due_date) WITH (autosummarize='on');
+CREATE INDEX invoices_in_rows_by_currency ON invoices USING btree (account_id, currency, invoice_id) WHERE (shape_id IS NULL);
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 CREATE INDEX invoices_written_off ON invoices USING btree (account_id, invoice_id) WHERE (written_off_minor > 0);
@@ -2230,10 +2242,14 @@ create table subscription_billing (
   fees_on date,
   last_invoice_date date,
   due_on date,
+  cycle_on date,
+  cycle_day smallint,
   constraint subscription_billing_pkey PRIMARY KEY (account_id, subscription_id),
   constraint subscription_billing_subscription_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE,
+  constraint subscription_billing_cycle CHECK ((((cycle_on IS NULL) = (cycle_day IS NULL)) AND ((cycle_on IS NULL) OR (due_on IS NULL)))) NOT VALID,
   constraint subscription_billing_onward CHECK ((next_from > last_from)) NOT VALID
 );
+CREATE INDEX subscription_billing_cycles ON subscription_billing USING btree (account_id, cycle_day, customer_id, subscription_id) WHERE (cycle_day IS NOT NULL);
 CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscription_billing enable row level security;
 create policy account on subscription_billing to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -2756,6 +2772,34 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION count_due_in_cycle(zones text[], days date[], count_max integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  one record;
+  more bigint;
+  due bigint := 0;
+begin
+  for one in select a.account_id, z.today, cycle_days(a.account_id, z.today) as cycles
+               from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone where a.clock_at is null
+  loop
+    exit when due >= count_max;
+    select count(*) into more from (
+      select 1 from subscription_billing d where d.account_id = one.account_id and d.cycle_day = any(one.cycles) and d.cycle_on <= one.today
+         and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = d.customer_id)
+       limit count_max - due) as found;
+    due := due + more;
+  end loop;
+  return due;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION count_unsettled_capture_sales()
  RETURNS bigint
  LANGUAGE plpgsql
@@ -2791,6 +2835,19 @@ begin
     in_all := in_all + in_column;
   end loop;
   return in_all;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION cycle_days(account bigint, until_day date)
+ RETURNS smallint[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  from_day date := coalesce((select c.swept_on from billing_cycles c where c.account_id = account), '-infinity');
+begin
+  return array(select distinct extract(day from until_day - n)::smallint from generate_series(0, 61) as n where until_day - n > from_day);
 end $function$
 ;
 

@@ -1,6 +1,6 @@
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { DueDay, DueTable } from '../../platform/database/due.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
@@ -53,6 +53,8 @@ interface DueFacts {
     account: AccountId,
     due: DueDay & { after: CustomerId; limit: number },
   ): Promise<CustomerId[]>
+  /** Does what follows when a day is billed, before the run comes back to whom it passed over; left out: nothing does. */
+  closeDay?(db: Database, account: AccountId, day: IsoDate): Promise<void>
   /** Counts records due up to a day; left out: a run's progress does not count them. */
   count?(db: Queryable, account: AccountId, until: IsoDate): Promise<number>
 }

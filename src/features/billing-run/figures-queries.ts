@@ -20,7 +20,10 @@ export const listFigures = (
     union all
     select name, label, value from list_failing_figures(${COUNT_MAX}::bigint)
     union all
-    select 'due', kind, sum(count_due(relation, day, ${zones}::text[], ${days}::date[], ${COUNT_MAX}::integer))::double precision
-      from unnest(${column(tables, 'recordType')}::text[], ${column(tables, 'relation')}::text[], ${column(tables, 'day')}::text[])
-        as due_tables(kind, relation, day)
+    select 'due', kind, least(sum(
+             count_due(relation, day, ${zones}::text[], ${days}::date[], ${COUNT_MAX}::integer)
+             + case when has_cycles then count_due_in_cycle(${zones}::text[], ${days}::date[], ${COUNT_MAX}::integer) else 0 end),
+             ${COUNT_MAX}::bigint)::double precision
+      from unnest(${column(tables, 'recordType')}::text[], ${column(tables, 'relation')}::text[], ${column(tables, 'day')}::text[],
+             ${column(tables, 'hasCycles')}::boolean[]) as due_tables(kind, relation, day, has_cycles)
      group by kind`)

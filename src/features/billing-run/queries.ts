@@ -95,10 +95,7 @@ export const addPassedOver = (tx: Transaction, account: AccountId, id: Id, custo
 
 /** Returns how often a run has passed over a customer so far. */
 export const countPassedOver = (db: Queryable, account: AccountId, id: Id): Promise<number> =>
-  countOf(
-    db,
-    sql`select passed_over as "n" from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
-  )
+  countOf(db, sql`select passed_over as "n" from billing_runs where account_id = ${account} and billing_run_id = ${id}`)
 
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>

@@ -171,7 +171,7 @@ export const countRows = async (service: TestService, account: bigint) =>
                (select count(*)::int from charges where account_id = ${account}) as "charges",
                (select coalesce(sum(last_event_id - first_event_id + 1), 0)::int from issued_events where account_id = ${account}) as "events",
                (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
-               (select count(*)::int from subscription_billing where account_id = ${account} and due_on <= (
+               (select count(*)::int from subscription_billing where account_id = ${account} and coalesce(due_on, cycle_on) <= (
                  select clock_at::date from accounts where account_id = ${account})) as "due"`,
   )
 

@@ -64,6 +64,7 @@ export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
     for (const [phase, kinds] of order.entries()) {
       const pass = { day, kinds, isWaiting: false }
       if (!(await billInParts(work, pass, phase))) await billPass(work, pass)
+      for (const { closeDay } of kinds) await closeDay?.(db, work.account, day)
       const now = await passedOver()
       // What is billed lies in the index until it is cleaned: nobody looks through it where everybody was there.
       if (now > seen) await billPass(work, { day, kinds, isWaiting: true })

@@ -2,6 +2,7 @@ import type { ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts'
+import { isDueInCycle } from '../subscriptions/cycle-queries.ts'
 
 /** The records whose dates reminders are about: which can be reminded of, by statements that an index over their days leads to. */
 
@@ -62,10 +63,12 @@ export const SOURCES: readonly Source[] = [
     kind: 'upcoming_renewal',
     about: 'b.next_from',
     rows: (account, { from, until }) => fragment`
-      subscription_billing b
+      (select * from subscription_billing
+        where account_id = ${account} and due_on between ${from}::date - ${LEAD_DAYS_MAX}::integer and ${until}
+       union all
+       select d.* from subscription_billing d where ${isDueInCycle(account, until)}) b
         join subscriptions s on s.account_id = ${account} and s.subscription_id = b.subscription_id
-       where b.account_id = ${account} and b.due_on between ${from}::date - ${LEAD_DAYS_MAX}::integer and ${until}
-         and b.next_from between ${from} and ${until} and ${goesOnAt('b.next_from')}`,
+       where b.next_from between ${from} and ${until} and ${goesOnAt('b.next_from')}`,
   },
   {
     ...subscription,

@@ -9,6 +9,7 @@ import { column, type Fragment, fragment, sql } from '../../platform/database/sq
 import { bracketsOf, type PricedBracketsJson } from '../invoices/brackets.ts'
 import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
 import type { Charge } from '../invoices/queries.ts'
+import { dueOnDay } from './cycle-queries.ts'
 import type { BillableSubscription, PendingOffer, Subscription } from './queries.ts'
 
 /** Statements that only changes of a subscription need. */
@@ -114,7 +115,7 @@ export interface ChangedRow {
 export const updateChanged = (tx: Transaction, account: AccountId, id: SubscriptionId, to: ChangedRow, at: Instant) =>
   tx.rows(sql`
     with stands as (
-      update subscription_billing set fees_on = ${to.feesOn}, next_from = ${to.nextFrom}, last_from = ${to.lastFrom}, due_on = ${to.dueOn}
+      update subscription_billing set fees_on = ${to.feesOn}, next_from = ${to.nextFrom}, last_from = ${to.lastFrom}, ${dueOnDay(to.dueOn)}
        where account_id = ${account} and subscription_id = ${id})
     update subscriptions set package_id = ${to.packageId}, package_version_id = ${to.packageVersionId},
       package_rate_term_id = ${to.packageRateTermId}, stretch = ${to.stretch}, start_date = ${to.startDate}, trial_end_date = ${to.trialEndDate},
@@ -141,7 +142,7 @@ export const updateDetails = (
   at: Instant,
 ) =>
   tx.rows(sql`
-    with stands as (update subscription_billing set due_on = ${to.dueOn} where account_id = ${account} and subscription_id = ${id})
+    with stands as (update subscription_billing set ${dueOnDay(to.dueOn)} where account_id = ${account} and subscription_id = ${id})
     update subscriptions set lead_days = ${to.leadDays}, po_number = ${to.poNumber}, reference = ${to.reference}, collection_method = ${to.collectionMethod},
       gateway_id = ${to.gatewayId}, payment_method_id = ${to.paymentMethodId},
       last_modified = ${at}

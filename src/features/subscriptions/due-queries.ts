@@ -2,8 +2,9 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
-import { type DueDay, dueStatements, notFailed } from '../../platform/database/due.ts'
+import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { DUE_ON, dueBilling } from './cycle-queries.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -15,13 +16,6 @@ import {
 } from './queries.ts'
 
 /** Statements that read subscriptions that are due, with everything that billing them needs. */
-
-export const dueSubscriptions = dueStatements({
-  relation: 'subscription_billing',
-  id: 'subscription_id',
-  day: 'due_on',
-  recordType: 'subscription',
-})
 
 /**
  * Lists the subscriptions of locked customers that are due on a day. They are read after the locks, so none can be stale. The customers are
@@ -36,11 +30,10 @@ export async function listDueSubscriptions(
 ): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
-    select ${BILLED_COLUMNS} from subscription_billing b
+    select ${BILLED_COLUMNS} from ${dueBilling(account, due.day, fragment`and customer_id between ${first} and ${last}`)}
       join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
       join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
-     where b.account_id = ${account} and b.due_on = ${due.day} and b.customer_id between ${first} and ${last}
-       and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
+     where s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
        and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
                                        and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
      order by b.customer_id, b.subscription_id`)
@@ -118,7 +111,7 @@ export const listDueForPlanning = (
 ) =>
   db.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
-     where s.account_id = ${account} and b.due_on <= ${until} and c.paused_on is null and s.subscription_id > ${after}
+     where s.account_id = ${account} and ${DUE_ON} <= ${until} and c.paused_on is null and s.subscription_id > ${after}
      order by s.subscription_id limit ${limit}`)
 
 // These are the expression and the condition of the index subscriptions_ending.

@@ -5,10 +5,12 @@ import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill
 import { CHARGED_ONCE } from './failing.ts'
 import { billSteady } from './stamp.ts'
 import type { BillableSubscription } from './queries.ts'
-import { dueSubscriptions, listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
+import { dueSubscriptions, sweepCycles } from './cycle-queries.ts'
+import { listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
 
 const ONE_BY_ONE = {
   ...dueSubscriptions,
+  closeDay: sweepCycles,
   recordType: 'subscription',
   idField: 'subscriptionID',
   onceConstraint: CHARGED_ONCE,

@@ -10,6 +10,7 @@ import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { ExemptCategory } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
+import { DUE_ON } from './cycle-queries.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
 import type { CollectionMethod } from '../invoices/collection.ts'
 
@@ -131,7 +132,7 @@ export const BILLED_COLUMNS = fragment`
   s.sync_date as "syncDate", s.end_date as "endDate", s.anchor, s.anchor_day as "anchorDay",
   coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term, s.term_type as "termType",
   s.is_pro_rata as "isProRata", s.lead_days as "leadDays", b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom",
-  b.last_invoice_date as "lastInvoiceDate", b.due_on as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
+  b.last_invoice_date as "lastInvoiceDate", ${DUE_ON} as "dueOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn",
   s.cancelled_on as "cancelledOn", s.cancel_reason as "cancelReason", s.is_end_recorded as "isEndRecorded", s.po_number as "poNumber",
   s.collection_method as "collectionMethod", s.gateway_id as "gatewayId", s.payment_method_id as "paymentMethodId", s.components_revision as "componentsRevision", c.version as "customerVersion", c.paused_on as "pausedOn", c.country_id as "countryId",
   c.country_state_id as "countryStateId", c.vat_number as "vatNumber", c.is_waive_taxes as "isWaiveTaxes", c.tax_category as "taxCategory",
@@ -264,7 +265,7 @@ export const countSubscriptions = (db: Queryable, account: AccountId, asked: Sub
 export const listOpenSubscriptions = (tx: Transaction, account: AccountId, customerId: CustomerId) =>
   tx.rows<Subscription>(sql`
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
-     where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or b.due_on is not null) order by s.subscription_id`)
+     where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or ${DUE_ON} is not null) order by s.subscription_id`)
 
 /** Locks the customers of subscriptions in identifier order, as every writer does. */
 export async function lockCustomersOf(
@@ -297,7 +298,7 @@ export type CountableSubscription = StateFields & Pick<Subscription, 'id' | 'cus
 
 export const listCountableSubscriptions = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<CountableSubscription>(sql`
-    select s.subscription_id as "id", s.customer_id as "customerId", s.is_end_recorded as "isEndRecorded", b.due_on as "dueOn", s.package_id as "packageId",
+    select s.subscription_id as "id", s.customer_id as "customerId", s.is_end_recorded as "isEndRecorded", ${DUE_ON} as "dueOn", s.package_id as "packageId",
            p.name as "packageName", s.stretch, t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", s.currency,
            s.start_date as "startDate", s.trial_end_date as "trialEndDate", s.sync_date as "syncDate", s.end_date as "endDate",
            s.cancelled_on as "cancelledOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn", s.anchor, s.anchor_day as "anchorDay", s.term,

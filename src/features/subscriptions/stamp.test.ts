@@ -7,7 +7,7 @@ import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { momentOf } from '../../kernel/context.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { namesOf, sql } from '../../platform/database/sql.ts'
+import { fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { DueContext, DueKind, Planned } from '../billing-run/due-kind.ts'
 import { lockCustomers } from '../customers/queries.ts'
@@ -40,6 +40,8 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   api_keys: 'last_used_at',
   // Of what is posted in batches chains have no link.
   customer_totals: 'links,head',
+  // Where the day stands on which it is due; the day itself is compared.
+  subscription_billing: 'cycle_on,cycle_day',
 }
 
 /** Tables in which lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
@@ -379,10 +381,12 @@ async function leftBy(account: bigint, work: (tx: Transaction) => Promise<void>)
   return found
 }
 
+const DUE_ON_ALONE = fragment` || jsonb_build_object('due_on', coalesce(t.due_on, t.cycle_on))`
+
 const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
   (
     await tx.rows<{ row: string }>(sql`
-      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? (table === 'invoices' ? OF_PLACES : '')}}`}::text[])::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
+      select (to_jsonb(t) - ${`{${OF_THE_MOMENT[table] ?? (table === 'invoices' ? OF_PLACES : '')}}`}::text[]${table === 'subscription_billing' ? DUE_ON_ALONE : NOTHING})::text as "row" from ${namesOf(table)} t where t.account_id = ${tx.account} order by 1`)
   ).map(({ row }) => row.replaceAll(UUID, 'uuid'))
 
 /** Returns the entries of the ledger in their order. */

@@ -1,4 +1,5 @@
 import { assert } from '../../kernel/assert.ts'
+import { later } from '../../kernel/calendar.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { placesOf, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -9,6 +10,7 @@ import { issueShapes } from '../invoices/issue-shapes.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 import type { ComponentsChange } from '../subscription-components/write.ts'
 import type { BillingPlan } from './bill.ts'
+import { findSweptOn } from './cycle-queries.ts'
 import { listSteady, type SteadyMember } from './steady-queries.ts'
 import { updateStatesOfShapes } from './state-queries.ts'
 import { type SteadyShape, shapesOf } from './steady-shapes.ts'
@@ -53,9 +55,12 @@ async function write(tx: Transaction, context: IssueContext, found: readonly Fou
   const states = placesOf(shapes.map(({ state }) => state))
   const moves = states.firsts.map((first) => (shapes[first] as SteadyShape).plan.state)
   const positions = positionsColumn(places.map((place) => (states.places[place] as number) + 1))
-  const moved = await updateStatesOfShapes(tx, tx.account, { rows: members, positions }, moves)
+  const { today } = context.moment
+  // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
+  const cyclesAfter = later(today, (await findSweptOn(tx)) ?? today)
+  const moved = await updateStatesOfShapes(tx, tx.account, { rows: members, positions }, moves, cyclesAfter)
   assert(moved === found.length, 'subscriptions of locked customers are as they were read')
-  await writeComponentsOf(tx, changesOf(found), context.moment.today)
+  await writeComponentsOf(tx, changesOf(found), today)
   const shaped = {
     shapes: shapes.map(({ issued }) => issued),
     customers: members,

@@ -3,6 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { type ArrayParameter, bigints, dates, rangeOf, deduplicated, keyOf } from '../../platform/database/columns.ts'
+import { DUE_ON, dayOfMonth } from './cycle-queries.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** State of billing of a subscription, as billing leaves it. */
@@ -35,33 +36,45 @@ export async function updateBillingStates(
   return moved
 }
 
-/** Moves subscriptions to the billing state of their shape, each by its position. Returns the number of those that were still as they had been read. */
+/**
+ * Moves subscriptions to the billing state of their shape, each by its position. Those that are due after `cyclesAfter`, which is no day to come, stay in
+ * their cycle; left out: none. Returns the number of those that were still as they had been read.
+ */
 export async function updateStatesOfShapes(
   tx: Transaction,
   account: AccountId,
   { rows, positions }: { rows: readonly { id: SubscriptionId }[]; positions: ArrayParameter },
-  s: readonly Omit<BillingState, 'id'>[],
+  states: readonly Omit<BillingState, 'id'>[],
+  cyclesAfter?: IsoDate,
 ): Promise<number> {
   const range = rangeOf(rows, 'id')
+  const s = states.map((state) => ({ ...state, ...placeOf(state.dueOn, cyclesAfter) }))
   const { n } = await oneRow<{ n: number }>(
     tx,
     sql`
       with moved as (
         update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
-          last_invoice_date = r.last_invoice_date, due_on = r.due_on
+          last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = r.cycle_on, cycle_day = r.cycle_day
           from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
                        (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
-                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
+                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'cycleOn')}::date[])[p.shape] as cycle_on,
+                       (${column(s, 'cycleDay')}::smallint[])[p.shape] as cycle_day, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
                        (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
                   from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
                     as p(id, shape)) r
-         where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and b.due_on is not distinct from r.was_due_on
+         where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and ${DUE_ON} is not distinct from r.was_due_on
            ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
         returning 1)
       select count(*)::integer as "n" from moved`,
   )
   return n
 }
+
+/** Returns where the day is kept on which a subscription is due: in its cycle where it comes after a day, else by itself. */
+const placeOf = (dueOn: IsoDate | null, cyclesAfter: IsoDate | undefined) =>
+  dueOn !== null && cyclesAfter !== undefined && dueOn > cyclesAfter
+    ? { dueOn: null, cycleOn: dueOn, cycleDay: dayOfMonth(dueOn) }
+    : { dueOn, cycleOn: null, cycleDay: null }
 
 const STATE_SHAPE = ['wasNextFrom', 'wasDueOn', 'feesOn', 'nextFrom', 'lastFrom', 'lastInvoiceDate', 'dueOn'] as const
 
@@ -92,7 +105,7 @@ export const updateDueOn = (
   rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
 ) =>
   tx.rows(sql`
-    update subscription_billing s set due_on = r.due_on
+    update subscription_billing s set due_on = r.due_on, cycle_on = null, cycle_day = null
       from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
      where s.account_id = ${account} and s.subscription_id = r.id`)
 

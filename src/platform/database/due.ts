@@ -15,6 +15,8 @@ export interface DueTable {
   day: string
   /** The kind's name in the failures of a run. */
   recordType: string
+  /** Some of its rows are due in a cycle, and have no such day then. */
+  hasCycles?: boolean
 }
 
 /** A day of a run: records on which this run has given up are left out. */
