@@ -20,7 +20,7 @@ export const CATALOGUE = `
   insert into tax_settings (account_id, tax_setting_id, name) values (1, 1, 'VAT');
   insert into tax_rules (account_id, tax_setting_id, rate) values (1, 1, 0.15);`
 
-/** Customers who want no mail, with a subscription each, begun and invoiced on 2027-01-01, whose second month is due. */
+/** Customers who want no mail, with a subscription each, begun and invoiced on 2027-01-01, whose second month is due: in their cycle, as a run leaves them. */
 export const RECORDS = `
   insert into customers (account_id, customer_id, reference, is_company, name, email, currency, created_at, is_waive_taxes, payment_method,
       auto_send_invoice, auto_send_statement, is_collection_hold)
@@ -31,15 +31,16 @@ export const RECORDS = `
       anchor, anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
     select 1, n, n, 1, 1, 1, 'USD', '2027-01-01', '2027-01-01', 1, 1, 'months', true, 0, '2026-12-31', '2026-12-31'
       from generate_series(1, $1::int) n;
-  insert into subscription_billing (account_id, subscription_id, customer_id, next_from, last_from, last_invoice_date, due_on)
-    select 1, n, n, '${RENEWS_ON}', '2027-01-01', '2027-01-01', '${RENEWS_ON}' from generate_series(1, $1::int) n`
+  insert into subscription_billing (account_id, subscription_id, customer_id, next_from, last_from, last_invoice_date, due_on, cycle_on, cycle_day)
+    select 1, n, n, '${RENEWS_ON}', '2027-01-01', '2027-01-01', null, '${RENEWS_ON}', 1 from generate_series(1, $1::int) n;
+  insert into billing_cycles select 1, '2027-01-31' where $1::int > 0`
 
 /** The same customers, who owe nothing yet, with subscriptions that begin on the day on which the others renew: all that is ever written of them is the service's. */
 const NEW_RECORDS = RECORDS.replace(/insert into customer_totals.*?;/s, '')
   .replaceAll("'2027-01-01'", `'${RENEWS_ON}'`)
   .replace(
-    `'${RENEWS_ON}', '${RENEWS_ON}', '${RENEWS_ON}', '${RENEWS_ON}' from`,
-    `'${RENEWS_ON}', null, null, '${RENEWS_ON}' from`,
+    `'${RENEWS_ON}', '${RENEWS_ON}', '${RENEWS_ON}', null, '${RENEWS_ON}', 1 from`,
+    `'${RENEWS_ON}', null, null, '${RENEWS_ON}', null, null from`,
   )
 
 /** First day of the month that comes so many months after RENEWS_ON. */

@@ -1,7 +1,7 @@
 import { addDays, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { countOf, type Database, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type DueDay, type DueStatements, dueStatements, notFailed } from '../../platform/database/due.ts'
+import { type DueDay, type DueStatements, dueStatements } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { lockCustomers } from '../customers/queries.ts'
 
@@ -69,7 +69,8 @@ async function listInCycle(
   const rows = await db.rows<{ id: CustomerId }>(sql`
     select d.customer_id as "id" from subscription_billing d
      where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(due.day)}::smallint and d.cycle_on = ${due.day} and d.customer_id > ${due.after}
-       and ${notFailed(account, due.runId, 'subscription', 'd.subscription_id')}
+       and d.subscription_id not in (select f.record_id from billing_run_failures f
+                                      where f.account_id = ${account} and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
      group by d.customer_id order by d.customer_id limit ${due.limit}`)
   return rows.map(({ id }) => id)
 }
@@ -86,8 +87,8 @@ async function findInCycleAfter(
     sql`
     select coalesce((select swept_on from billing_cycles where account_id = ${account}),
                     (select min(cycle_on) - 1 from subscription_billing where account_id = ${account} and cycle_day is not null)) as "swept",
-           array_to_string(array(select day from generate_series(1, 31) as day
-             where exists (select from subscription_billing b where b.account_id = ${account} and b.cycle_day = day::smallint)), ',') as "days"`,
+           array_to_string(array(select day from generate_series(1, 31) as day cross join lateral (
+             select from subscription_billing where account_id = ${account} and cycle_day = day::smallint limit 1) as found), ',') as "days"`,
   )
   if (swept === null || days === '') return null
   const known = new Set(days.split(',').map(Number))
