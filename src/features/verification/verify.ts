@@ -9,6 +9,7 @@ import { ledgerChain } from './chain.ts'
 import { orphans, zeroCharges } from './charges.ts'
 import { counts } from './counts.ts'
 import { coverage } from './coverage.ts'
+import { cycles } from './cycles.ts'
 import { creditedCharges, creditNotes } from './credits.ts'
 import { deliveries } from './deliveries.ts'
 import type { Check, Difference } from './difference.ts'
@@ -65,6 +66,7 @@ const CHECKS: readonly Check[] = [
   invoiceNumbers,
   creditNumbers,
   coverage,
+  cycles,
   usageCycles,
   counts,
   issuedEvents,
