@@ -19,11 +19,18 @@ export const dayOfMonth = (day: IsoDate): number => Number(day.slice(8))
 /** Returns the assignments that make a subscription due on a day of its own, or on none. */
 export const dueOnDay = (day: IsoDate | null): Fragment => fragment`due_on = ${day}, cycle_on = null, cycle_day = null`
 
-/** Returns the billing states of subscriptions that are due on a day, as relation `b`; `among` narrows them by their columns. */
-export const dueBilling = (account: AccountId, day: IsoDate, among: Fragment): Fragment => fragment`(
-    select * from subscription_billing where account_id = ${account} and due_on = ${day} ${among}
-    union all
-    select * from subscription_billing where account_id = ${account} and cycle_day = ${dayOfMonth(day)}::smallint and cycle_on = ${day} ${among}) b`
+/**
+ * Returns the conditions by which subscriptions `b` are due on a day: by itself, and in their cycle. Each is for a statement of its own, which PostgreSQL plans
+ * well however little it knows of the tables; of both as one relation it knows too little.
+ */
+const dueWays = (day: IsoDate): readonly Fragment[] => [
+  fragment`b.due_on = ${day}`,
+  fragment`b.cycle_day = ${dayOfMonth(day)}::smallint and b.cycle_on = ${day}`,
+]
+
+/** Reads subscriptions that are due on a day, in one way and the other, by a statement that is made for each. */
+export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => Promise<Row[]>): Promise<Row[]> =>
+  (await Promise.all(dueWays(day).map(read))).flat()
 
 /** Returns the condition that subscription `d` is in cycle and due up to a day. */
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`

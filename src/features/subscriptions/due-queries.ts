@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { DUE_ON, dueBilling } from './cycle-queries.ts'
+import { DUE_ON, inBothWays } from './cycle-queries.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,
@@ -29,18 +29,24 @@ export async function listDueSubscriptions(
   due: DueDay,
 ): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const rows = await tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
-    select ${BILLED_COLUMNS} from ${dueBilling(account, due.day, fragment`and customer_id between ${first} and ${last}`)}
+  const rows = await inBothWays(due.day, (isDue) =>
+    tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
+    select ${BILLED_COLUMNS} from subscription_billing b
       join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
       join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
-     where s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
+     where b.account_id = ${account} and ${isDue} and b.customer_id between ${first} and ${last}
+       and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
        and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
                                        and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
-     order by b.customer_id, b.subscription_id`)
+     order by b.customer_id, b.subscription_id`),
+  )
   const wanted = new Set(customerIds)
-  const found = rows.filter(({ customerId }) => wanted.has(customerId))
+  const found = rows.filter(({ customerId }) => wanted.has(customerId)).toSorted(byCustomer)
   return withPackages(tx, account, found)
 }
+
+const byCustomer = (a: { customerId: CustomerId; id: SubscriptionId }, b: typeof a): number =>
+  Number(a.customerId - b.customerId) || Number(a.id - b.id)
 
 /** Lists what prices offer, as a text for each. They are named in digits. */
 export async function listOffers(

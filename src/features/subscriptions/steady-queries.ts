@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { walkedRows } from '../../platform/database/walked.ts'
-import { DUE_ON, dueBilling } from './cycle-queries.ts'
+import { DUE_ON, inBothWays } from './cycle-queries.ts'
 import { readOffers } from './due-queries.ts'
 import type { OfPackage } from './queries.ts'
 import type { SteadyFacts } from './steady.ts'
@@ -47,8 +47,8 @@ const STEADY_NAMES = namesOf(
    "poNumber", "collectionMethod", "countryId", "countryStateId", "isWaiveTaxes", "taxCategory", "taxReason", "paymentMethod", "paymentTermDays", locale`,
 )
 
-const steadyJoined = (account: AccountId, billing: Fragment): Fragment => fragment`
-  ${billing}
+const steadyJoined = (account: AccountId): Fragment => fragment`
+  subscription_billing b
     join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
     join customers c on c.account_id = ${account} and c.customer_id = b.customer_id`
 
@@ -80,9 +80,10 @@ export async function listSteady(
 ): Promise<{ groups: SteadyGroup[]; dueCount: number }> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
   const isDense = rangeOfIds(customerIds) !== undefined
-  const rows = await walkedRows<SteadyRow>(
-    tx,
-    sql`
+  const rows = await inBothWays(due.day, (isDue) =>
+    walkedRows<SteadyRow>(
+      tx,
+      sql`
     select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds",
            string_agg(version::text, ',') as "customerVersions",
            string_agg(package_rate_term_id::text, ',') as "termIds", string_agg(left(is_company::text, 1), '') as "areCompanies",
@@ -95,10 +96,12 @@ export async function listSteady(
                and s.subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
                and s.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
                                                and f.billing_run_id = ${due.runId} and f.record_type = 'subscription') as "isSteady"
-        from ${steadyJoined(account, dueBilling(account, due.day, fragment`and customer_id between ${first} and ${last}`))}
-       ${isDense ? fragment`where s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}) due
+        from ${steadyJoined(account)}
+       where b.account_id = ${account} and ${isDue} and b.customer_id between ${first} and ${last}
+         ${isDense ? fragment`and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}) due
      group by "isSteady", ${STEADY_NAMES}`,
-    isDense,
+      isDense,
+    ),
   )
   const { once, dueCount } = countDueOf(rows, new Set(customerIds.map(String)))
   const groups = rows.flatMap((row): SteadyGroup[] => {
@@ -139,7 +142,7 @@ export async function listSteadyFacts(
 ): Promise<Map<SubscriptionId, ReadFacts>> {
   const rows = await tx.rows<Omit<ReadFacts, 'offer' | keyof OfPackage> & { id: SubscriptionId }>(sql`
     select b.subscription_id as "id", ${DUE_ON} as "dueOn", s.package_id as "packageId", s.package_version_id as "packageVersionId",
-           s.package_rate_term_id as "packageRateTermId", ${STEADY_COLUMNS} from ${steadyJoined(account, fragment`subscription_billing b`)}
+           s.package_rate_term_id as "packageRateTermId", ${STEADY_COLUMNS} from ${steadyJoined(account)}
      where b.account_id = ${account} and ${DUE_ON} = ${day} and b.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
   const offerOf = await readOffers(tx, account, rows)
   return new Map(rows.map(({ id, ...row }) => [id, { ...row, ...offerOf(row) }]))
