@@ -6,7 +6,7 @@ import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/datab
 import { lockCustomers } from '../customers/queries.ts'
 
 /**
- * Finding subscriptions that are due (decision 43). One is due on a day of its own, `due_on`, or in its cycle: then its row has `cycle_on`, and is found by the
+ * Finding subscriptions that are due (decision 40). One is due on a day of its own, `due_on`, or in its cycle: then its row has `cycle_on`, and is found by the
  * day of the month, `cycle_day`, which a month later is the same one. Only runs put subscriptions in cycle, on days to come; whatever else writes a day
  * writes `due_on`. Behind each day of a run whom it did not bill leaves its cycle, so that nobody in cycle is due on a day that is over.
  */

@@ -1,7 +1,7 @@
 import { listLostInCycle } from './cycles-queries.ts'
 import type { Check } from './difference.ts'
 
-/** Subscriptions in cycle (decision 43): each is found on its day, which is still to come. */
+/** Subscriptions in cycle (decision 40): each is found on its day, which is still to come. */
 export const cycles: Check = {
   name: 'subscriptions in cycle',
   isAtOnce: true,
