@@ -1425,9 +1425,9 @@ create table outbox (
   to_address text not null,
   cc_address text,
   message_id text not null,
-  subject text not null,
-  text_body text not null,
-  html_body text not null,
+  subject text,
+  text_body text,
+  html_body text,
   sealed_bodies bytea,
   status text default 'queued'::text not null,
   tries integer default 0 not null,
@@ -1444,12 +1444,18 @@ create table outbox (
   is_released boolean default false not null,
   open_addresses text[],
   taken_at timestamp with time zone,
+  facts text,
   constraint outbox_pkey PRIMARY KEY (account_id, outbox_id),
   constraint outbox_check CHECK (((status <> 'sent'::text) OR ((sent_at IS NOT NULL) AND (sealed_bodies IS NULL)))),
   constraint outbox_check1 CHECK (((status = 'queued'::text) = (next_try_at IS NOT NULL))),
   constraint outbox_document_check CHECK (((document_kind IS NULL) = (document_id IS NULL))),
   constraint outbox_document_kind_check CHECK ((document_kind = ANY (ARRAY['invoice'::text, 'credit_note'::text, 'statement'::text, 'emandate'::text]))),
-  constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text, 'held'::text])))
+  constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'unknown'::text, 'held'::text]))),
+  constraint outbox_texts CHECK ((num_nulls(subject, text_body, html_body) =
+CASE
+    WHEN (facts IS NULL) THEN 0
+    ELSE 3
+END))
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX outbox_by_status ON outbox USING btree (account_id, status, outbox_id) WHERE (status <> 'sent'::text);
@@ -1457,7 +1463,6 @@ CREATE INDEX outbox_due ON outbox USING btree (next_try_at) WHERE (next_try_at I
 CREATE INDEX outbox_due_of_account ON outbox USING btree (account_id, next_try_at, outbox_id) WHERE (next_try_at IS NOT NULL);
 CREATE INDEX outbox_of_emandates ON outbox USING btree (account_id, document_id) WHERE (document_kind = 'emandate'::text);
 CREATE INDEX outbox_sending ON outbox USING btree (account_id, outbox_id) WHERE (status = 'sending'::text);
-CREATE INDEX outbox_unsent ON outbox USING btree (status) WHERE (status <> 'sent'::text);
 alter table outbox enable row level security;
 create policy account on outbox to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on outbox to perennial_app;

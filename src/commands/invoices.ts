@@ -1,6 +1,6 @@
 import { getAccount } from '../features/accounts/queries.ts'
 import { listCustomersByIds } from '../features/customers/queries.ts'
-import { customerNameOf } from '../features/customers/rules.ts'
+import { customerNameOf } from '../kernel/customer-name.ts'
 import { listNewestInvoices } from '../features/invoices/queries.ts'
 import { shownStatus } from '../features/invoices/wire.ts'
 import { momentOf } from '../kernel/context.ts'

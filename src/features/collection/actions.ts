@@ -7,7 +7,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { suspendByRule } from '../customers/actions.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import { customerNameOf } from '../customers/rules.ts'
+import { customerNameOf } from '../../kernel/customer-name.ts'
 import {
   type DunnedInvoice,
   insertDunningLater,

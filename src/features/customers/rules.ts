@@ -5,10 +5,6 @@ import { type CustomerInput, FROZEN_NAMES, type FrozenCustomer } from './fields.
 import type { Customer, Pause } from './queries.ts'
 import { type CustomerBody, exemptionOf } from './wire.ts'
 
-/** Returns the name by which mails and documents address a customer: a company's name, or both names of a person. */
-export const customerNameOf = (customer: { name: string; lastName?: string | null; isCompany: boolean }): string =>
-  customer.isCompany || !customer.lastName ? customer.name : `${customer.name} ${customer.lastName}`
-
 /** Returns country and state as numbers: given ones, else what the texts name. A text that names no country is kept as it is. */
 export function placeOf(body: Partial<CustomerBody>): { countryId: bigint | null; countryStateId: bigint | null } {
   const named = body.Country ? findCountry(body.Country)?.countryId : undefined

@@ -2,7 +2,7 @@ import { findCountry, findCountryById } from '../../kernel/countries.ts'
 import { countryIn, languageOf, localeOfAccount } from '../../platform/locale/format.ts'
 import type { Paper } from '../../platform/pdf/sheet.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
-import { customerNameOf } from '../customers/rules.ts'
+import { customerNameOf } from '../../kernel/customer-name.ts'
 import type { Party } from './document.ts'
 import type { FrozenAccount } from './queries.ts'
 

@@ -8,7 +8,7 @@ import { loadNegative } from '../money/negative-adjustments.ts'
 import { type NegativeRecord, recordMoneyEvent } from '../money/records.ts'
 import { creditNoteShape } from '../money/shapes.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
-import { customerNameOf } from '../customers/rules.ts'
+import { customerNameOf } from '../../kernel/customer-name.ts'
 import { creditNoteMail } from '../outbox/money-templates.ts'
 
 /**

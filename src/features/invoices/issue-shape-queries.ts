@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
 import { joined, shapeRelation } from '../../platform/database/bulk.ts'
 import { type ArrayParameter, keyOf } from '../../platform/database/columns.ts'
-import { fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
 import type { OfShape } from './kept-line-queries.ts'
@@ -22,6 +22,8 @@ export interface StampedInvoices extends StampedRecords {
   customerVersions: ArrayParameter
   /** text[]; null where no customer has one. */
   vatNumbers: ArrayParameter | null
+  /** boolean[]: they count as sent by mail when they are issued; null where none does. */
+  areSent: ArrayParameter | null
   /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
   kept: { shapeIds: ArrayParameter; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
   /** Details of collection of each; null where no invoice of them is collected. */
@@ -77,7 +79,7 @@ export function insertShapeInvoices(
   { firstNumber, at, accountVersion }: { firstNumber: bigint; at: Instant; accountVersion: number },
 ) {
   const { names, values, source } = shapeRelation(heads, HEAD_COLUMNS)
-  const own = ownColumns(rows)
+  const own = ownColumns(rows, at)
   return tx.rows(sql`
     insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names}, ${own.names})
     select ${tx.account}, ${firstNumber}::bigint + r.place - 1, ${at}::timestamptz, ${at}::timestamptz, ${accountVersion}::integer, ${values}, ${own.values}
@@ -85,8 +87,8 @@ export function insertShapeInvoices(
 }
 
 /** Returns the columns that each invoice has of its own: their names, their values in rows `r`, and the arrays that these come from. */
-function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...rows }: StampedInvoices) {
-  const columns: [name: string, values: ArrayParameter, type: string][] = [
+function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...rows }: StampedInvoices, at: Instant) {
+  const columns: [name: string, values: ArrayParameter, type: string, value?: Fragment][] = [
     ['invoice_id', ids, 'bigint'],
     ['customer_id', customerIds, 'bigint'],
     ['subscription_id', subscriptionIds, 'bigint'],
@@ -97,6 +99,8 @@ function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...row
     ['customer_version', rows.customerVersions, 'integer'],
   ]
   if (rows.vatNumbers !== null) columns.push(['customer_vat_number', rows.vatNumbers, 'text'])
+  if (rows.areSent !== null)
+    columns.push(['date_sent', rows.areSent, 'boolean', fragment`case when r.date_sent then ${at}::timestamptz end`])
   if (collected !== null)
     columns.push(
       ['gateway_id', collected.gatewayIds, 'bigint'],
@@ -105,7 +109,7 @@ function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...row
     )
   return {
     names: namesOf(columns.map(([name]) => name).join(', ')),
-    values: namesOf(columns.map(([name]) => `r.${name}`).join(', ')),
+    values: joined(columns.map(([name, , , value]) => value ?? namesOf(`r.${name}`))),
     arrays: joined(columns.map(([, values, type]) => fragment`${values}::${namesOf(type)}[]`)),
   }
 }

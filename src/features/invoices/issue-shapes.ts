@@ -18,6 +18,7 @@ import {
   insertShapeZeroCharges,
   type StampedInvoices,
 } from './issue-shape-queries.ts'
+import { countsAsSent } from './send.ts'
 import { keepLines, type KeptInvoice, type LinesOfShape, linesOfShape } from './kept-lines.ts'
 
 /**
@@ -84,7 +85,7 @@ export async function issueShapes(
   const heads = placesOf(shapes.map(({ head }) => head))
   const lines = shapes.map((shape) => shape.lines)
   const kept = await keepLines(tx, { shapes: lines, shapeOf, invoiceIds: ids, subscriptionIds })
-  const rows = columnsOf(shaped, ids, { heads: heads.places, kept, own })
+  const rows = columnsOf(shaped, ids, { heads: heads.places, kept, own, isDated: countsAsSent(context) })
   await insertShapeZeroCharges(
     tx,
     rows,
@@ -117,13 +118,19 @@ export async function issueShapes(
 function columnsOf(
   { shapes, customers, subscriptionIds, shapeOf }: ShapedInvoices,
   ids: readonly InvoiceId[],
-  { heads, kept, own }: { heads: readonly number[]; kept: readonly KeptInvoice[]; own: readonly Collection[] | null },
+  { heads, kept, own, isDated }: {
+    heads: readonly number[]
+    kept: readonly KeptInvoice[]
+    own: readonly Collection[] | null
+    isDated: boolean
+  },
 ): StampedInvoices {
   return {
     ids: bigintList(ids),
     customerIds: bigints(customers, 'customerId'),
     customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
     vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
+    areSent: isDated && customers.some(({ isMailWanted }) => isMailWanted) ? column(customers, 'isMailWanted') : null,
     totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
     heads: positionsColumn(shapeOf.map((place) => (heads[place] as number) + 1)),
     subscriptionIds: bigintList(subscriptionIds),

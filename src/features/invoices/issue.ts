@@ -70,7 +70,7 @@ export interface Issued {
     currency: string
     dueDate: IsoDate
     collectionMethod: CollectionMethod
-    /** Whether the customer gets it by mail and can be reached; left out where nobody has read that yet. */
+    /** Whether the customer gets it by mail and can be reached, so that its row is dated already; left out where nobody has read that yet. */
     isMailWanted?: boolean
   }[]
   /** The customers of them that have unallocated money. */

@@ -210,8 +210,17 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
     addressed: { to, cc, open: isTest ? null : mail.open },
     receivers,
     bytes,
-    texts: isApart ? { text, html } : undefined,
+    texts: textsToKeep(mail, isApart ? { text, html } : undefined),
   }
+}
+
+/** Returns the texts that the row is to keep from now on: what was offered to a server is not composed anew, and one whose PDF is too large says so. */
+function textsToKeep(
+  { facts, subject, text, html }: ClaimedMail,
+  apart: Pick<ClaimedMail, 'text' | 'html'> | undefined,
+): Ended['texts'] {
+  if (apart) return { subject, ...apart }
+  return facts === null ? undefined : { subject, text, html }
 }
 
 /** Returns how mail programs let a reminder's reader stop its kind by one click (RFC 8058), which asks for https; nothing for other mails. */
@@ -250,7 +259,7 @@ interface Ended {
   /** Why it was not taken: for the event of one that will not be tried again. */
   reason: string
   /** Texts that turned out to be the true ones; left out: those that are stored. */
-  texts?: Pick<ClaimedMail, 'text' | 'html'> | undefined
+  texts?: Pick<ClaimedMail, 'subject' | 'text' | 'html'> | undefined
 }
 
 /** Marks an invoice as sent, which has no event of its own. */

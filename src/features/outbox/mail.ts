@@ -26,15 +26,12 @@ import {
   withAttachment,
   withLinks,
 } from './links.ts'
-import { type Rendered, type WelcomeFacts, welcomeMail, type Writer } from './templates.ts'
+import { oneLine, type Rendered, type WelcomeFacts, welcomeMail, type Writer } from './templates.ts'
 
 /** Mail is written to the outbox in the transaction that causes it; a rollback takes it back, and nothing is sent before the commit. */
 
 /** Stands for a secret wherever a mail is read by somebody who is not its receiver. */
 export const HIDDEN = '••••'
-
-/** Stays one line: a name with a line break must not become a header. */
-const oneLine = (subject: string): string => subject.replace(/\s+/g, ' ').trim()
 
 /** Returns the domain of an address as a Message-ID can name it. */
 export function messageDomainOf(address: string): string {
@@ -43,7 +40,7 @@ export function messageDomainOf(address: string): string {
 }
 
 /** Returns the domain of the Message-IDs of a sender. */
-function domainOf({ mailFrom, email }: Sender): string {
+export function domainOf({ mailFrom, email }: Sender): string {
   const address = mailFrom ?? email
   return address === null ? NO_DOMAIN : messageDomainOf(address)
 }

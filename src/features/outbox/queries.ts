@@ -5,6 +5,7 @@ import { texts } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
+import { type Stored, written } from './invoice-mail.ts'
 import { SIGNED_MANDATE } from './mandate-template.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -65,11 +66,16 @@ export interface Mail extends Omit<NewMail, 'cc' | 'document' | 'isHeld'> {
 }
 
 const COLUMNS = fragment`
-  outbox_id as "id", customer_id as "customerId", template, to_address as "to", message_id as "messageId", subject, text_body as "text", html_body as "html", sealed_bodies as "sealed", status, last_reply as "lastReply",
+  outbox_id as "id", customer_id as "customerId", template, to_address as "to", message_id as "messageId", subject, text_body as "text", html_body as "html", facts, sealed_bodies as "sealed", status, last_reply as "lastReply",
   created_at as "createdAt", sent_at as "sentAt"`
 
-export const findMail = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Mail>(db, sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
+export async function findMail(db: Queryable, account: AccountId, id: Id): Promise<Mail | undefined> {
+  const found = await firstRow<Stored<Mail>>(
+    db,
+    sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`,
+  )
+  return found && written(found)
+}
 
 export type LockedMail = Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>
 
@@ -91,15 +97,24 @@ export interface MailFilter {
 const conditions = ({ status, customerId }: MailFilter): Fragment => fragment`
   ${onlyWith('status', status)} ${status == null || status === 'sent' ? NOTHING : fragment`and status <> 'sent'`} ${onlyWith('customer_id', customerId)}`
 
-export const listMails = (db: Queryable, account: AccountId, filter: MailFilter, start: PageStart, limit: number) =>
-  db.rows<Mail>(
-    sql`select ${COLUMNS} from outbox where account_id = ${account} ${conditions(filter)} order by outbox_id ${inPage(start, limit)}`,
-  )
+export const listMails = async (
+  db: Queryable,
+  account: AccountId,
+  filter: MailFilter,
+  start: PageStart,
+  limit: number,
+): Promise<Mail[]> =>
+  (
+    await db.rows<Stored<Mail>>(
+      sql`select ${COLUMNS} from outbox where account_id = ${account} ${conditions(filter)} order by outbox_id ${inPage(start, limit)}`,
+    )
+  ).map((row) => written(row))
 
 export const countMails = (db: Queryable, account: AccountId, filter: MailFilter) =>
   countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)
 
-const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
+/** Returns status and next try of a new mail. */
+export const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
 
 /** Counts the mail of an account by status. */
 export const countMailsByStatus = (db: Queryable, account: AccountId) =>
@@ -182,7 +197,7 @@ export const giveMandateMails = (tx: Transaction, mandate: Id, customerId: Custo
 /** Removes the addresses and texts of a customer's mails; when each was sent, and by which template, stays as a fact. */
 export const anonymiseMails = (tx: Transaction, account: AccountId, customerId: CustomerId, neutral: string) =>
   tx.rows(sql`
-    update outbox set to_address = ${neutral}, cc_address = null, subject = ${neutral}, text_body = ${neutral}, html_body = ${neutral},
+    update outbox set to_address = ${neutral}, cc_address = null, subject = ${neutral}, text_body = ${neutral}, html_body = ${neutral}, facts = null,
       sealed_bodies = null, open_addresses = null, last_reply = null
     where account_id = ${account} and customer_id = ${customerId}`)
 

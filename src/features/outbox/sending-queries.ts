@@ -4,6 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
+import { type Stored, written } from './invoice-mail.ts'
 import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from './queries.ts'
 
 /**
@@ -38,6 +39,8 @@ export interface ClaimedMail {
   subject: string
   text: string
   html: string
+  /** JSON of what its texts were composed from; null where the row has these. */
+  facts: string | null
   sealed: Buffer | null
   documentKind: AttachedDocument['kind'] | null
   documentId: Id | null
@@ -53,11 +56,12 @@ const IS_LAPSED = fragment`not coalesce(leased_until between clock_timestamp() a
  * Claims mails that are due, the longest waiting first: each counts a try from here on. A Message-ID of an account without any address gets the
  * domain of the operator with its first claim, and keeps it.
  */
-export const claimMails = (
+export const claimMails = async (
   tx: Transaction,
   { now, freshAfter, limit, domain }: { now: Instant; freshAfter: Instant; limit: number; domain: string },
-) =>
-  tx.rows<ClaimedMail>(sql`
+): Promise<ClaimedMail[]> =>
+  (
+    await tx.rows<Stored<ClaimedMail>>(sql`
     update outbox o set status = 'sending', next_try_at = null, handed_over_at = null, tries = tries + 1, holder = ${randomUUID()},
            leased_until = ${UNTIL}, message_id = replace(o.message_id, ${`@${NO_DOMAIN}>`}, ${`@${domain}>`})
       from (select outbox_id, holder as "before" from outbox where account_id = ${tx.account} and next_try_at <= ${dueBy(now)}
@@ -65,8 +69,9 @@ export const claimMails = (
      where o.account_id = ${tx.account} and o.outbox_id = due.outbox_id
     returning o.outbox_id as "id", o.holder, o.customer_id as "customerId", o.template, o.to_address as "to", o.cc_address as "cc",
            o.open_addresses as "open", o.taken_at as "takenAt", o.message_id as "messageId", o.subject, o.text_body as "text",
-           o.html_body as "html", o.sealed_bodies as "sealed", o.document_kind as "documentKind", o.document_id as "documentId", o.tries,
+           o.html_body as "html", o.facts, o.sealed_bodies as "sealed", o.document_kind as "documentKind", o.document_id as "documentId", o.tries,
            due.before is null and not o.is_released and o.written_at < ${freshAfter} as "isStale"`)
+  ).map((row) => written(row))
 
 /** A mail of which a status is changed. */
 export interface ChangedMail {
@@ -139,19 +144,20 @@ export interface MailTry {
   sentAt: Instant | null
 }
 
-/** Writes what came of a try, also after its claim has lapsed without another's. The secrets of a mail that was sent are forgotten. */
+/** Writes what came of a try, also after its claim has lapsed without another's. The secrets of a mail that was sent are forgotten; texts stand in the place of facts. */
 export const finishMailTry = (
   tx: Transaction,
   claim: Pick<ClaimedMail, 'id' | 'holder'>,
   ended: MailTry,
-  texts?: Pick<ClaimedMail, 'text' | 'html'>,
+  texts?: Pick<ClaimedMail, 'subject' | 'text' | 'html'>,
 ) =>
   firstRow<ChangedMail>(
     tx,
     sql`update outbox set status = ${ended.status}, next_try_at = ${ended.nextTryAt}, leased_until = null,
                last_reply = coalesce(${ended.lastReply}, last_reply), taken_at = ${ended.takenAt}, sent_at = ${ended.sentAt},
                open_addresses = ${ended.open === null ? null : arrayLiteral(ended.open)}::text[],
-               text_body = coalesce(${texts?.text ?? null}, text_body), html_body = coalesce(${texts?.html ?? null}, html_body),
+               subject = coalesce(${texts?.subject ?? null}, subject), text_body = coalesce(${texts?.text ?? null}, text_body),
+               html_body = coalesce(${texts?.html ?? null}, html_body), facts = case when ${texts?.text ?? null}::text is null then facts end,
                sealed_bodies = case when ${ended.status} <> 'sent' then sealed_bodies end
          where ${claimOf(tx.account, claim)} and status in ('sending', 'unknown')
         returning ${CHANGED}`,

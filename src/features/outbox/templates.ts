@@ -11,6 +11,9 @@ export interface Rendered {
   html: string
 }
 
+/** Stays one line: a name with a line break must not become a header. */
+export const oneLine = (subject: string): string => subject.replace(/\s+/g, ' ').trim()
+
 /** Who writes, in which language, and the colour that the account has for white letters. */
 export interface Writer {
   accountName: string

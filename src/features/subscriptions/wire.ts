@@ -1,6 +1,6 @@
 import { search } from '../../platform/wire/search.ts'
 import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
-import { customerNameOf } from '../customers/rules.ts'
+import { customerNameOf } from '../../kernel/customer-name.ts'
 import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
 import { nextRenewalOnOrAfter } from '../../engine/subscription/period.ts'
 import { type Cursor, nextRenewDate, type SubscriptionTerms } from '../../engine/subscription/renewal.ts'

@@ -1,0 +1,50 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { eventsFrom } from '../events/queries.ts'
+import { firstState, type Sender } from './queries.ts'
+
+/** Statements that put mails with invoices into the outbox as their facts. */
+
+export interface QueuedInvoices {
+  ids: readonly InvoiceId[]
+  sender: Sender
+  /** Domain of their Message-IDs. */
+  domain: string
+  at: Instant
+  isHeld: boolean
+}
+
+/** Returns the insert of the mails with some invoices, in the order of their numbers; with `isWished` of customers who get theirs by mail. */
+const insertion = (tx: Transaction, queued: QueuedInvoices, isWished: boolean): Fragment => fragment`
+    insert into outbox (account_id, created_at, status, next_try_at, customer_id, template, to_address, cc_address, message_id, document_kind, document_id, facts)
+    select ${tx.account}, ${queued.at}::timestamptz, ${firstState(queued.isHeld)}, c.customer_id, 'invoice', c.email, c.email_cc,
+           '<' || gen_random_uuid() || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}::text
+      from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
+     where i.account_id = ${tx.account} and i.invoice_id = any(${arrayLiteral(queued.ids)}::bigint[])
+       ${isWished ? fragment`and c.auto_send_invoice` : NOTHING} and c.email is not null
+     order by i.number`
+
+/** Returns the facts of a mail, as `InvoiceMailFacts` names them. */
+const factsOf = ({ name, colour, country, locale }: Sender): Fragment => fragment`
+  json_build_object('accountName', ${name}::text, 'colour', ${colour}::text, 'country', ${country}::text,
+    'locale', coalesce(c.locale, ${locale}), 'isCompany', c.is_company, 'name', c.name, 'lastName', c.last_name,
+    'invoiceId', i.invoice_id::text, 'linkCounter', i.link_counter, 'number', i.number::text, 'invoiceDate', i.invoice_date, 'dueDate', i.due_date,
+    'currency', i.currency, 'totalMinor', i.total_minor::text,
+    'balanceMinor', (i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor)::text)`
+
+/** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; he can be reached. */
+export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) => tx.rows(sql`${insertion(tx, queued, false)}`)
+
+/** Puts the mails with invoices of those customers who wish them, and can be reached, into the outbox, each with its event. */
+export const insertInvoiceMails = (tx: Transaction, queued: QueuedInvoices, actor: string) =>
+  tx.rows(sql`${eventsFrom(
+    tx.account,
+    { type: 'invoice.mail_queued', happenedAt: queued.at, actor, reason: null },
+    {
+      with: fragment`mailed as (${insertion(tx, queued, true)} returning outbox_id, document_id, customer_id)`,
+      rows: fragment`
+        select document_id as record_id, customer_id, jsonb_build_object('invoiceID', document_id) as record from mailed order by outbox_id`,
+    },
+  )}`)
