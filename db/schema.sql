@@ -1832,6 +1832,16 @@ alter table posting_shapes enable row level security;
 create policy account on posting_shapes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on posting_shapes to perennial_app;
 
+create table price_marks (
+  account_id bigint not null,
+  changes bigint not null,
+  constraint price_marks_pkey PRIMARY KEY (account_id),
+  constraint price_marks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+alter table price_marks enable row level security;
+create policy account on price_marks to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select, update on price_marks to perennial_app;
+
 create table record_changes (
   account_id bigint not null,
   record_type text not null,

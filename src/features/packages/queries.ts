@@ -221,8 +221,14 @@ export const insertPackage = (tx: Transaction, account: AccountId, p: PackageInp
     returning ${PACKAGE}`,
   )
 
+/** Counts a change of what prices offer. It stands before the change, whose row nobody else can have locked by then. */
+export const marked = (account: AccountId): Fragment => fragment`
+  marked as (
+    insert into price_marks (account_id, changes) values (${account}, 1) on conflict (account_id) do update set changes = price_marks.changes + 1)`
+
 export const updatePackage = (tx: Transaction, account: AccountId, p: Package) =>
   tx.rows(sql`
+    with ${marked(account)}
     update packages set package_group_id = ${p.groupId}, code = ${p.code}, name = ${p.name}, description = ${p.description},
       is_active = ${p.isActive}, gl_code = ${p.glCode}, last_version_no = ${p.lastVersionNo}
     where account_id = ${account} and package_id = ${p.id}`)

@@ -3,6 +3,7 @@ import type { AccountId, PackageId, PackageRateId, PackageVersionId } from '../.
 import { assert } from '../../kernel/assert.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
+import { marked } from './queries.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
 import type { Version } from './versioned.ts'
 
@@ -91,6 +92,7 @@ export async function applyVersionPlan(
   await tx.rows(sql`
     delete from package_rate_terms where account_id = ${account} and package_rate_term_id = any (${arrayLiteral(plan.dropTerms)}::bigint[])`)
   await tx.rows(sql`
+    with ${marked(account)}
     update package_rates r set setup_fee_minor = w.setup_fee, trial_fee_minor = w.trial_fee, trial_period = w.trial_period,
            trial_period_type = w.trial_period_type
       from unnest(${column(plan.editRates, 'id')}::bigint[], ${column(plan.editRates, 'setupFeeMinor')}::bigint[],

@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { DUE_ON, inBothWays } from './cycle-queries.ts'
@@ -47,6 +47,14 @@ export async function listDueSubscriptions(
 
 const byCustomer = (a: { customerId: CustomerId; id: SubscriptionId }, b: typeof a): number =>
   Number(a.customerId - b.customerId) || Number(a.id - b.id)
+
+/**
+ * Finds how often what the account's prices offer was changed; none where never. Read before prices are, it is the same number as long as these are as they
+ * were read.
+ */
+export const findPriceMark = async (db: Queryable, account: AccountId): Promise<bigint> =>
+  (await firstRow<{ changes: bigint }>(db, sql`select changes from price_marks where account_id = ${account}`))
+    ?.changes ?? 0n
 
 /** Lists what prices offer, as a text for each. They are named in digits. */
 export async function listOffers(

@@ -6,6 +6,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import { type Statement, sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { lockCustomers } from '../customers/queries.ts'
+import { marked } from '../packages/queries.ts'
 import { subscriptionsDue } from './due.ts'
 
 const service = await startTestService()
@@ -51,11 +52,13 @@ describe('shapes that a run remembers', () => {
   test('are planned anew where a price, a name, a tax or the terms are other ones', async () => {
     const { client, bill, lines, packageID } = await runOf(() => ({}), 6)
     await bill([0])
-    await bill([1], sql`update package_rate_terms set price = 12.5 where account_id = ${client.id}`)
     await bill(
-      [2],
-      sql`update packages set name = 'Renamed' where account_id = ${client.id} and package_id = ${packageID}`,
+      [1],
+      sql`with ${marked(client.id)} update package_rate_terms set price = 12.5 where account_id = ${client.id}`,
     )
+    const read = await client.get(`/v1/packages/${packageID}`)
+    expect((await client.put(`/v1/packages/${packageID}`, { ...read.body, Name: 'Renamed' })).status).toBe(200)
+    await bill([2])
     await bill([3], sql`update tax_rules set rate = 0.25 where account_id = ${client.id} and rate > 0`)
     await bill([4], sql`update accounts set payment_term_days = 30 where account_id = ${client.id}`)
     await bill([5])

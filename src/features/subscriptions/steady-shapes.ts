@@ -12,7 +12,7 @@ import { type InvoiceShape, invoiceShape } from '../invoices/issue-shapes.ts'
 import { asksForBusiness, isBusiness } from '../invoices/lines.ts'
 import { listSharedComponents, type SharedComponents } from '../subscription-components/alike.ts'
 import { type BillingPlan, type PlanContext, planContext } from './bill.ts'
-import { listOffers } from './due-queries.ts'
+import { findPriceMark, listOffers } from './due-queries.ts'
 import { stateKeyOf } from './state-queries.ts'
 import { planSteady, type SteadyFacts } from './steady.ts'
 import { listSteadyFacts, type SteadyGroup, type SteadyMember } from './steady-queries.ts'
@@ -29,9 +29,10 @@ export interface SteadyShape {
   state: string
 }
 
-/** A shape, null where its facts make no plain invoice, and the offer of its price that it was planned from. */
+/** A shape, null where its facts make no plain invoice, and the offer of its price that it was planned from: still the same when prices were last marked as changed. */
 interface KnownShape {
   offer: string
+  priceMark: bigint
   shape: SteadyShape | null
 }
 
@@ -70,27 +71,45 @@ export async function shapesOf(
   groups: readonly SteadyGroup[],
   due: DueDay,
 ): Promise<Shaped[]> {
-  const plans = await planContext(tx, context)
+  const [plans, priceMark] = await Promise.all([planContext(tx, context), findPriceMark(tx, tx.account)])
   const { paymentTermDays, taxRules } = plans
   const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
   const remembered = rememberedOf(context.memory, [plans.today, due.day, paymentTermDays, taxRules, settings])
   const parts = splitGroups(groups, taxRules)
-  const offers = await listOffers(tx, tx.account, [...new Set(parts.map(({ termId }) => termId))])
+  await confirm(tx, remembered, parts, priceMark)
   const found: Shaped[] = []
   const unknown = parts.filter((part) => {
-    const known = remembered.byFacts.get(part.group.key)?.get(part.key)
+    const known = knownOf(remembered, part)
     // Components are facts that are read for each chunk.
-    if (known === undefined || part.group.hasComponents || known.offer !== offers.get(part.termId)) return true
+    if (known === undefined || part.group.hasComponents || known.priceMark !== priceMark) return true
     if (known.shape) found.push({ shape: known.shape, members: part.members })
     return false
   })
   for (const { part, offer, facts, members } of await alikeOf(tx, unknown, due)) {
     const shape = shapeOf(facts, plans, settings, due)
     // The offer may be another one since it was looked at: it is remembered with that from which it was planned.
-    if (!part.group.hasComponents) remember(remembered, part, { offer, shape })
+    if (!part.group.hasComponents) remember(remembered, part, { offer, priceMark, shape })
     if (shape) found.push({ shape, members })
   }
   return found
+}
+
+const knownOf = ({ byFacts }: Remembered, { group, key }: Part): KnownShape | undefined => byFacts.get(group.key)?.get(key)
+
+/** Reads anew what the prices of remembered shapes offer, where something of prices was changed since, and confirms those that offer the same. */
+async function confirm(
+  tx: Transaction,
+  remembered: Remembered,
+  parts: readonly Part[],
+  priceMark: bigint,
+): Promise<void> {
+  const stale = parts.flatMap((part) => {
+    const known = knownOf(remembered, part)
+    return known === undefined || known.priceMark === priceMark ? [] : [{ known, termId: part.termId }]
+  })
+  if (stale.length === 0) return
+  const offers = await listOffers(tx, tx.account, [...new Set(stale.map(({ termId }) => termId))])
+  for (const { known, termId } of stale) if (known.offer === offers.get(termId)) known.priceMark = priceMark
 }
 
 function remember(to: Remembered, { group, key }: Part, known: KnownShape): void {
