@@ -75,9 +75,15 @@ const KEPT_OF_COLLECTION = ['gatewayId', 'paymentMethodId', 'isCollectionHold', 
 export const KEPT = [...EDITABLE, ...KEPT_OF_COLLECTION]
 
 /** Writes what the event of an issue keeps; details of collection only where there are any, because most invoices have none. */
-export function writeKept(fields: GivenFields & Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string {
-  const plain = keptShape.write({ invoice: fields }, NO_READER)
-  const { gatewayId, paymentMethodId, isCollectionHold, nextTryDate } = fields
+export const writeKept = (fields: GivenFields & Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string =>
+  withCollection(writePlainKept(fields), fields)
+
+/** Writes what the event of an issue keeps of the plain fields. */
+export const writePlainKept = (fields: GivenFields): string => keptShape.write({ invoice: fields }, NO_READER)
+
+/** Adds the details of collection to what the event of an issue keeps of the plain fields. */
+export function withCollection(plain: string, details: Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string {
+  const { gatewayId, paymentMethodId, isCollectionHold, nextTryDate } = details
   if (gatewayId === null && paymentMethodId === null && !isCollectionHold && nextTryDate === null) return plain
   const collected = CollectedOut.write({
     gatewayID: gatewayId,

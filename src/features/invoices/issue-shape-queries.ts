@@ -22,6 +22,8 @@ export interface StampedInvoices extends StampedRecords {
   customerVersions: ArrayParameter
   /** text[]; null where no customer has one. */
   vatNumbers: ArrayParameter | null
+  /** Purchase order numbers, as text[]; null where no invoice has one. */
+  poNumbers: ArrayParameter | null
   /** boolean[]: they count as sent by mail when they are issued; null where none does. */
   areSent: ArrayParameter | null
   /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
@@ -40,6 +42,7 @@ const {
   customerVatNumber: _number,
   recurringInvoiceId: _recurring,
   reference: _reference,
+  poNumber: _order,
   ...HEAD_COLUMNS
 } = OF_INVOICES
 const HEAD_NAMES = Object.keys(HEAD_COLUMNS) as (keyof typeof HEAD_COLUMNS)[]
@@ -99,6 +102,7 @@ function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...row
     ['customer_version', rows.customerVersions, 'integer'],
   ]
   if (rows.vatNumbers !== null) columns.push(['customer_vat_number', rows.vatNumbers, 'text'])
+  if (rows.poNumbers !== null) columns.push(['po_number', rows.poNumbers, 'text'])
   if (rows.areSent !== null)
     columns.push(['date_sent', rows.areSent, 'boolean', fragment`case when r.date_sent then ${at}::timestamptz end`])
   if (collected !== null)

@@ -9,7 +9,7 @@ import { sendNewWords } from '../customers/words.ts'
 import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { type PostingShape, postingShape, postShapes } from '../ledger/post-shapes.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
-import { writeKept } from './fields-wire.ts'
+import { withCollection, writePlainKept } from './fields-wire.ts'
 import { type AfterIssue, type IssueContext, keptOnce, type NewInvoice, zeroChargeRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
@@ -36,7 +36,7 @@ export interface InvoiceShape {
   zeroCharges: readonly PlannedCharge[]
   lines: LinesOfShape
   posting: PostingShape
-  /** Text that the event of an invoice keeps, unless it is collected. */
+  /** Text that the event of an invoice without an order number keeps of its plain fields. */
   kept: string
   /** Text of all that its row has, but for the total and what is a customer's own. */
   head: string
@@ -48,15 +48,17 @@ export const invoiceShape = (invoice: NewInvoice, zeroCharges: readonly PlannedC
   zeroCharges,
   lines: linesOfShape(invoice),
   posting: postingShape(postedOf(invoice)),
-  kept: writeKept(invoice),
+  kept: writePlainKept(invoice),
   head: headOf(invoice),
 })
 
-/** A customer, as far as his invoice has something of him. */
+/** A customer, as far as his invoice has something of him or of his subscription. */
 interface BilledCustomer {
   customerId: CustomerId
   customerVersion: number
   vatNumber: string | null
+  /** Purchase order number of the subscription. */
+  poNumber: string | null
   /** He gets invoices by mail and can be reached. */
   isMailWanted: boolean
 }
@@ -104,7 +106,7 @@ export async function issueShapes(
     shape: place + 1,
   }))
   await insertShapeInvoices(tx, rows, headRows, about)
-  sendOrderNumbers(tx, shaped, ids)
+  sendOrderNumbers(tx, customers, ids)
   const invoices = shapeOf.map((place, index) => {
     const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceShape).invoice
     const { customerId, isMailWanted } = customers[index] as BilledCustomer
@@ -130,6 +132,7 @@ function columnsOf(
     customerIds: bigints(customers, 'customerId'),
     customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
     vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
+    poNumbers: customers.some(({ poNumber }) => poNumber !== null) ? column(customers, 'poNumber') : null,
     areSent: isDated && customers.some(({ isMailWanted }) => isMailWanted) ? column(customers, 'isMailWanted') : null,
     totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
     heads: positionsColumn(shapeOf.map((place) => (heads[place] as number) + 1)),
@@ -174,19 +177,20 @@ async function collectionOf(
   return all
 }
 
-/** Records that the invoices were issued; an event keeps the details of collection of its own invoice. */
+/** Records that the invoices were issued; an event keeps the order number and the details of collection of its own invoice. */
 function recordIssued(
   tx: Transaction,
   { moment, actor }: IssueContext,
-  { shapes, shapeOf }: ShapedInvoices,
+  { shapes, customers, shapeOf }: ShapedInvoices,
   { ids }: StampedInvoices,
   own: readonly Collection[] | null,
 ) {
   const texts = shapeOf.map((place, index) => {
     const { invoice, kept } = shapes[place] as InvoiceShape
+    const { poNumber } = customers[index] as BilledCustomer
+    const plain = poNumber === null ? kept : writePlainKept({ ...invoice, poNumber })
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
-    const isPlain = gatewayId === null && paymentMethodId === null && nextTryDate === null
-    return isPlain ? kept : writeKept({ ...invoice, gatewayId, paymentMethodId, nextTryDate })
+    return withCollection(plain, { gatewayId, paymentMethodId, nextTryDate, isCollectionHold: invoice.isCollectionHold })
   })
   return insertIssuedEvents(tx, { ids, ...keptOnce(texts), happenedAt: moment.now, actor })
 }
@@ -197,11 +201,9 @@ const postedOf = ({ currency, invoiceDate, totalMinor, amounts }: NewInvoice) =>
 })
 
 /** Writes the words by which invoices with a purchase order number are found. */
-function sendOrderNumbers(tx: Transaction, { shapes, shapeOf }: ShapedInvoices, ids: readonly InvoiceId[]): void {
-  if (shapes.every(({ invoice }) => invoice.poNumber == null)) return
-  const named = shapeOf.flatMap((place, index) => {
-    const { poNumber = null } = (shapes[place] as InvoiceShape).invoice
-    return poNumber === null ? [] : [{ id: ids[index] as InvoiceId, texts: [null, poNumber] }]
-  })
+function sendOrderNumbers(tx: Transaction, customers: readonly BilledCustomer[], ids: readonly InvoiceId[]): void {
+  const named = customers.flatMap(({ poNumber }, index) =>
+    poNumber === null ? [] : [{ id: ids[index] as InvoiceId, texts: [null, poNumber] }],
+  )
   sendNewWords(tx, 'invoices', named)
 }

@@ -12,13 +12,15 @@ import type { SteadyFacts } from './steady.ts'
 
 /** Statements that read steady subscriptions that are due: in groups, and the facts of some of them. */
 
-/** A steady subscription, and what its invoice has of its customer. */
+/** A steady subscription, and what its invoice has of it and of its customer. */
 export interface SteadyMember {
   id: SubscriptionId
   customerId: CustomerId
   customerVersion: number
   isCompany: boolean
   vatNumber: string | null
+  /** Purchase order number. */
+  poNumber: string | null
   /** The customer gets invoices by mail and can be reached. */
   isMailWanted: boolean
   /** Identifier of its price, in digits. */
@@ -38,13 +40,13 @@ export interface SteadyGroup {
 const STEADY_COLUMNS = fragment`
   s.currency, s.stretch, s.anchor, s.anchor_day as "anchorDay", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.term,
   s.term_type as "termType", s.is_pro_rata as "isProRata", s.components_revision > 0 as "hasComponents",
-  s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom", s.po_number as "poNumber",
+  s.lead_days as "leadDays", b.next_from as "nextFrom", b.last_from as "lastFrom",
   s.collection_method as "collectionMethod", c.country_id as "countryId", c.country_state_id as "countryStateId",
   c.is_waive_taxes as "isWaiveTaxes", c.tax_category as "taxCategory", c.tax_reason as "taxReason",
   c.payment_method as "paymentMethod", c.payment_term_days as "paymentTermDays", c.locale`
 const STEADY_NAMES = namesOf(
   `currency, stretch, anchor, "anchorDay", "componentAnchor", term, "termType", "isProRata", "hasComponents", "leadDays", "nextFrom", "lastFrom",
-   "poNumber", "collectionMethod", "countryId", "countryStateId", "isWaiveTaxes", "taxCategory", "taxReason", "paymentMethod", "paymentTermDays", locale`,
+   "collectionMethod", "countryId", "countryStateId", "isWaiveTaxes", "taxCategory", "taxReason", "paymentMethod", "paymentTermDays", locale`,
 )
 
 const steadyJoined = (account: AccountId): Fragment => fragment`
@@ -62,8 +64,9 @@ interface SteadyRow extends Omit<SteadyGroup, 'members'> {
   /** A letter for each, in the same order: t or f. */
   areCompanies: string
   areMailWanted: string
-  /** JSON list in the same order; null where there is none. */
+  /** JSON lists in the same order; null where there is none. */
   vatNumbers: string | null
+  poNumbers: string | null
 }
 
 /**
@@ -89,8 +92,9 @@ export async function listSteady(
            string_agg(package_rate_term_id::text, ',') as "termIds", string_agg(left(is_company::text, 1), '') as "areCompanies",
            string_agg(left(is_mail_wanted::text, 1), '') as "areMailWanted",
            case when count(vat_number) > 0 then json_agg(vat_number)::text end as "vatNumbers",
+           case when count(po_number) > 0 then json_agg(po_number)::text end as "poNumbers",
            row(${STEADY_NAMES})::text as "key", "countryId", "hasComponents" from (
-      select b.subscription_id, b.customer_id, s.package_rate_term_id, c.version, c.is_company, c.vat_number, c.auto_send_invoice and c.email is not null as is_mail_wanted, ${STEADY_COLUMNS},
+      select b.subscription_id, b.customer_id, s.package_rate_term_id, c.version, c.is_company, c.vat_number, s.po_number, c.auto_send_invoice and c.email is not null as is_mail_wanted, ${STEADY_COLUMNS},
              s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
                and b.next_from > s.start_date and (s.trial_end_date is null or b.next_from > s.trial_end_date)
                and s.subscription_id not in (select f.record_id from failing_records f where f.account_id = ${account} and f.record_type = 'subscription')
@@ -113,22 +117,25 @@ export async function listSteady(
 }
 
 function membersOf(row: SteadyRow): SteadyMember[] {
-  const { areCompanies, areMailWanted, vatNumbers } = row
+  const { areCompanies, areMailWanted } = row
   const [customers, versions, terms] = [row.customerIds, row.customerVersions, row.termIds].map((list) =>
     list.split(','),
   ) as Lists
   type Lists = [customers: string[], versions: string[], terms: string[]]
-  const numbers = vatNumbers === null ? [] : (JSON.parse(vatNumbers) as (string | null)[])
+  const [numbers, orders] = [listOf(row.vatNumbers), listOf(row.poNumbers)]
   return row.ids.split(',').map((id, place) => ({
     id: BigInt(id),
     customerId: BigInt(customers[place]!),
     customerVersion: Number(versions[place]),
     isCompany: areCompanies[place] === 't',
     vatNumber: numbers[place] ?? null,
+    poNumber: orders[place] ?? null,
     isMailWanted: areMailWanted[place] === 't',
     termId: terms[place]!,
   }))
 }
+
+const listOf = (json: string | null): (string | null)[] => (json === null ? [] : (JSON.parse(json) as (string | null)[]))
 
 /** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
 export type ReadFacts = Omit<SteadyFacts, 'components' | 'isBusiness'> & { offer: string }

@@ -13,14 +13,18 @@ const service = await startTestService()
 const DAY = '2027-02-01'
 
 /** An account whose customers renew a plan of 10.00 with 20 % of tax on one day, and billing some of them as chunks of one run. */
-async function runOf(customer: (place: number) => object, count: number) {
+async function runOf(
+  customer: (place: number) => object,
+  count: number,
+  subscription: (place: number) => object = () => ({}),
+) {
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   await addTax(client, 'VAT', { Perc: 0.2 }, { Perc: 0, countryID: 276, AppliesTo: 'business', Category: 'AE' })
   const { packageID } = await addPackage(client, { price: 10 })
   const customers: CustomerId[] = []
   for (let place = 0; place < count; place += 1) {
     const customerID = await addCustomer(client, customer(place))
-    const added = await client.post('/v1/subscriptions', { customerID, packageID })
+    const added = await client.post('/v1/subscriptions', { customerID, packageID, ...subscription(place) })
     expect(added.text).toContain('subscriptionID')
     customers.push(BigInt(customerID))
   }
@@ -92,6 +96,27 @@ describe('shapes that a run remembers', () => {
       '0.2 | 200 | 1',
       '0 | 0 | 1 | DE129273398',
     ])
+    expect(await differencesOf(service, client)).toEqual([])
+  })
+
+  test('are one for subscriptions with purchase order numbers of their own, by which their invoices are found and which their events keep', async () => {
+    const orders = ['PO-1', 'PO "2"\\,{}', null, 'NULL', '']
+    const poOf = (place: number) => (orders[place] === null ? {} : { poNumber: orders[place] })
+    const { client, bill } = await runOf(() => ({}), orders.length, poOf)
+    const { plans } = await bill(orders.map((_, place) => place))
+    expect(new Set(plans).size).toBe(1)
+    const listed = async (path: string) => (await client.get(path)).body as Record<string, never>[]
+    const issued = (await listed('/v1/invoices')).filter(({ InvoiceDate }) => String(InvoiceDate).startsWith(DAY))
+    const ofOrders = orders.map((order) => (order === '' ? null : order))
+    expect(issued.map(({ poNumber }) => poNumber)).toEqual(ofOrders)
+    const events = (await listed('/v1/events?type=invoice.issued')).slice(-orders.length) as { Record: object }[]
+    expect(events.map(({ Record }) => Record)).toMatchObject(ofOrders.map((poNumber) => ({ poNumber })))
+    for (const [place, order] of orders.entries()) {
+      if (!order) continue
+      const found = await listed(`/v1/invoices?poNumber=${encodeURIComponent(order)}`)
+      expect(found.map(({ invoiceID }) => invoiceID)).toContain(issued[place]?.['invoiceID'])
+    }
+    expect((await listed('/v1/invoices?q=PO-1')).map(({ poNumber }) => poNumber)).toEqual(['PO-1', 'PO-1'])
     expect(await differencesOf(service, client)).toEqual([])
   })
 

@@ -31,6 +31,7 @@ const STEADY = {
   componentsRevision: 0,
   pausedOn: null,
   customerVersion: 0,
+  poNumber: null,
   isCompany: false,
   vatNumber: null,
 } as const satisfies Partial<BillableSubscription>
