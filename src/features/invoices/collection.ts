@@ -99,7 +99,9 @@ export async function fillCollection(tx: Transaction, invoices: readonly ToColle
   const choices = await listCustomerChoices(tx, [...new Set(tried.map(({ customerId }) => customerId))])
   for (const invoice of tried) {
     const choice = choices.get(invoice.customerId)
-    const method = await fillOne(tx, invoice, gateways, choice)
+    const method = invoice.isMethodRequested
+      ? await fillOne(tx, invoice, gateways, choice)
+      : fillDefault(invoice, gateways, choice)
     const gateway = gateways.find(({ id }) => id === invoice.gatewayId)
     const isPlanned = method && gateway && isUsable(method, gateway) && invoice.totalMinor > 0n
     invoice.nextTryDate = isPlanned ? later(invoice.dueDate, today) : null
@@ -130,7 +132,16 @@ async function fillOne(
     invoice.isMethodRequested = named !== undefined || !isWithCard(method)
     return gateway && takes(gateway, method.kind, currency) ? method : undefined
   }
-  const found = choice && defaultOf(collectionMethod, currency, gateways, choice)
+  return fillDefault(invoice, gateways, choice)
+}
+
+/** Fills in one invoice that names neither gateway nor method. */
+function fillDefault(
+  invoice: ToCollect,
+  gateways: readonly Gateway[],
+  choice: CustomerChoice | undefined,
+): MethodFacts | undefined {
+  const found = choice && defaultOf(invoice.collectionMethod, invoice.currency, gateways, choice)
   invoice.gatewayId = found?.gateway.id ?? null
   invoice.paymentMethodId = found?.method.id ?? null
   return found?.method

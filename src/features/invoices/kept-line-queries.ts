@@ -59,19 +59,19 @@ function sentShapes({ charges, taxes }: SentShapes): Fragment {
     hashed as materialized (${hashedShapes(fragment`table charged`, fragment`table taxed`, fragment`shape`)})`
 }
 
-/** Lists which of the sent shapes are kept already; of those that are not the identifier is null. */
+/** Lists the identifiers of those of the sent shapes that are kept already. */
 export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
-  tx.rows<{ shape: number; shapeId: Id | null }>(sql`
+  tx.rows<{ shape: number; shapeId: Id }>(sql`
     with ${sentShapes(sent)}
     select h.shape, k.shape_id as "shapeId"
-      from hashed h left join invoice_shapes k on k.account_id = ${tx.account} and k.hash = h.hash`)
+      from hashed h join invoice_shapes k on k.account_id = ${tx.account} and k.hash = h.hash`)
 
 /**
- * Keeps shapes, but for those that are kept meanwhile by another worker, who is waited for. They are taken in the order of their hashes, so that no two
- * workers wait for each other.
+ * Keeps shapes, but for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
+ * order of their hashes, so that no two workers wait for each other.
  */
 export const insertShapes = (tx: Transaction, sent: SentShapes) =>
-  tx.rows(sql`
+  tx.rows<{ shape: number; shapeId: Id }>(sql`
     with ${sentShapes(sent)},
     added as (
       insert into invoice_shapes (account_id, hash, charges, taxes)
@@ -80,9 +80,11 @@ export const insertShapes = (tx: Transaction, sent: SentShapes) =>
     chosen as (select a.shape_id, min(h.shape) as shape from added a join hashed h on h.hash = a.hash group by a.shape_id),
     lines as (
       insert into shape_charges (account_id, shape_id, line, ${CHARGE_NAMES})
-      select ${tx.account}, n.shape_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape)
-    insert into shape_taxes (account_id, shape_id, line, ${TAX_NAMES})
-    select ${tx.account}, n.shape_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape`)
+      select ${tx.account}, n.shape_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape),
+    taxes as (
+      insert into shape_taxes (account_id, shape_id, line, ${TAX_NAMES})
+      select ${tx.account}, n.shape_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape)
+    select h.shape, a.shape_id as "shapeId" from added a join hashed h on h.hash = a.hash`)
 
 /** Draws identifiers of charges and taxes. */
 export async function drawKeptIds(

@@ -194,14 +194,11 @@ async function keepShapes(tx: Transaction, all: readonly LinesOfShape[]): Promis
 async function keepSome(tx: Transaction, shapes: readonly LinesOfShape[]): Promise<Map<LinesOfShape, Id>> {
   const { sent, places } = togetherOf(shapes)
   const found = new Map<number, Id>()
-  let left = sent
-  // Another worker may keep the same ones: what is not inserted then is found by the second look.
-  for (let looks = 0; looks < 2; looks += 1) {
-    for (const { shape, shapeId } of await listKeptShapes(tx, left)) if (shapeId !== null) found.set(shape, shapeId)
-    left = withoutFound(sent, found)
-    if (left.charges.length === 0) break
-    if (looks === 0) await insertShapes(tx, left)
-  }
+  // A period begins for all of them at once, so mostly none is kept yet.
+  for (const { shape, shapeId } of await insertShapes(tx, sent)) found.set(shape, shapeId)
+  const kept = withoutFound(sent, found)
+  if (kept.charges.length > 0)
+    for (const { shape, shapeId } of await listKeptShapes(tx, kept)) found.set(shape, shapeId)
   return new Map(
     shapes.map((lines, index) => {
       const id = found.get(places[index]!)

@@ -59,11 +59,12 @@ export async function postShapes(
   postedAt: Instant,
 ): Promise<HasUnapplied[]> {
   const idOf = await keptShapes(tx, shapes)
+  const idsOfShapes = shapes.map(({ id, hash }) => id ?? idOf.get(hash)!)
   const stride = Math.max(...shapes.map(({ entries }) => entries.length))
   const { ids, customerIds, shapeOf } = posted
   const firsts = await drawFirsts(tx, ids.length, stride)
   const batches = batchesOf(firsts, stride, postedAt, posted, shapes)
-  const shapeIds = shapeOf.map((place) => idOf.get(shapes[place]!.hash)!)
+  const shapeIds = shapeOf.map((place) => idsOfShapes[place]!)
   sendBatches(tx, batches, { stride, postedAt, customerIds, shapeIds })
   const owed = shapes.map(({ currency, receivableMinor }, index) => ({ shape: index + 1, currency, receivableMinor }))
   return moveReceivables(
@@ -116,12 +117,12 @@ const textOfShapeEntry = (e: ShapeEntry): string =>
     '\u001f',
   )
 
-/** Returns the identifiers of shapes by their hashes; those that are not there are written. */
+/** Returns the identifiers of shapes that have none yet, by their hashes; those that are not there are written. */
 async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Promise<Map<string, Id>> {
   const unknown = shapes.filter(({ id }) => id === null)
-  const wanted = new Map(unknown.map(({ hash, entries }) => [hash, entries]))
-  const idOf = new Map(shapes.flatMap(({ hash, id }) => (id === null ? [] : [[hash, id] as const])))
+  const idOf = new Map<string, Id>()
   if (unknown.length === 0) return idOf
+  const wanted = new Map(unknown.map(({ hash, entries }) => [hash, entries]))
   // Of what is rolled back nothing is kept.
   tx.afterCommit(() => {
     for (const shape of unknown) shape.id = idOf.get(shape.hash) ?? null
@@ -171,7 +172,7 @@ function batchesOf(
   posted: PostedInvoices,
   shapes: readonly PostingShape[],
 ): NewPostingBatch[] {
-  const { ids, shapeOf } = posted
+  const { ids } = posted
   const most = Math.min(BATCH_INVOICES_MAX, Math.floor(BATCH_ENTRIES_MAX / stride))
   assert(most > 0, 'an invoice fits into a batch')
   const batches: NewPostingBatch[] = []
@@ -183,26 +184,41 @@ function batchesOf(
       const low = place
       place += 1
       while (place < end && place - low < most && ids[place] === ids[place - 1]! + 1n) place += 1
-      const shapesOf = shapeOf.slice(low, place).map((shape) => shapes[shape]!)
       const firstEntryId = first + BigInt((low - begin) * stride)
-      const members = shapesOf.map(({ hash }, index) => ({
-        customerId: posted.customerIds[low + index]!,
-        shapeHash: hash,
-      }))
+      const { members, ...about } = membersOf(low, place, posted, shapes)
       batches.push({
         firstEntryId,
         firstInvoiceId: ids[low]!,
         low: low + 1,
         high: place,
-        isAlike: shapesOf.every(({ hash }) => hash === shapesOf[0]!.hash),
-        entries: shapesOf.reduce((sum, { entries }) => sum + entries.length, 0),
-        from: shapesOf.map(({ from }) => from).reduce(earlier),
-        to: shapesOf.map(({ to }) => to).reduce(later),
+        ...about,
         hash: hashOfBatch({ firstEntryId, firstInvoiceId: ids[low]!, stride, postedAt }, members),
       })
     }
   }
   return batches
+}
+
+/** Returns the members of a batch, and what follows from their shapes. */
+function membersOf(
+  low: number,
+  end: number,
+  { customerIds, shapeOf }: PostedInvoices,
+  shapes: readonly PostingShape[],
+): Pick<NewPostingBatch, 'isAlike' | 'entries' | 'from' | 'to'> & { members: { customerId: CustomerId; shapeHash: string }[] } {
+  const first = shapes[shapeOf[low]!]!
+  let { from, to } = first
+  let [entries, isAlike] = [0, true]
+  const members = []
+  for (let place = low; place < end; place += 1) {
+    const shape = shapes[shapeOf[place]!]!
+    members.push({ customerId: customerIds[place]!, shapeHash: shape.hash })
+    entries += shape.entries.length
+    isAlike &&= shape.hash === first.hash
+    from = earlier(from, shape.from)
+    to = later(to, shape.to)
+  }
+  return { members, entries, isAlike, from, to }
 }
 
 /**
