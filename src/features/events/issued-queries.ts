@@ -33,7 +33,8 @@ export const insertIssuedEvents = (tx: Transaction, { ids, kept, keptOf, happene
     rows_written as (
       insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
       select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${keptInRow(kept, keptOf)}
-        from drawn group by event - place, invoice - place, (place - 1) / ${EVENTS_MAX}
+        from drawn d ${keptJoined(kept, keptOf)}
+       group by event - d.place, invoice - d.place, (d.place - 1) / ${EVENTS_MAX}
       returning first_event_id, last_event_id, first_invoice_id),
     written as (
       select first_event_id + k as event_id, ${ISSUED} as type, first_invoice_id + k as record_id
@@ -50,14 +51,15 @@ const drawnFor = (ids: ArrayParameter, keptOf: ArrayParameter | null): Fragment 
 const keptInRow = (kept: readonly string[], keptOf: ArrayParameter | null): Fragment =>
   keptOf === null
     ? fragment`jsonb_build_array(${kept[0]}::jsonb)`
-    : fragment`case when min(kept) = max(kept) then jsonb_build_array(${keptAt(fragment`min(kept)`, kept)})
-                  else jsonb_agg(${keptAt(fragment`kept`, kept)} order by event) end`
+    : fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array((array_agg(k.record))[1]) else jsonb_agg(k.record order by event) end`
 
-const keptAt = (place: Fragment, kept: readonly string[]): Fragment =>
-  fragment`(${column(
-    kept.map((text) => ({ text })),
-    'text',
-  )}::jsonb[])[${place}]`
+/** Joins each event with its text: PostgreSQL walks to an element of a list of texts, and there may be one for each event. */
+const keptJoined = (kept: readonly string[], keptOf: ArrayParameter | null): Fragment => {
+  const texts = kept.map((text) => ({ text }))
+  return keptOf === null
+    ? NOTHING
+    : fragment`join unnest(${column(texts, 'text')}::jsonb[]) with ordinality as k(record, kept) on k.kept = d.kept`
+}
 
 /** Limits of a list of events of issued invoices. */
 interface IssuedFilter {

@@ -120,7 +120,12 @@ export async function issueShapes(
 function columnsOf(
   { shapes, customers, subscriptionIds, shapeOf }: ShapedInvoices,
   ids: readonly InvoiceId[],
-  { heads, kept, own, isDated }: {
+  {
+    heads,
+    kept,
+    own,
+    isDated,
+  }: {
     heads: readonly number[]
     kept: readonly KeptInvoice[]
     own: readonly Collection[] | null
@@ -190,7 +195,12 @@ function recordIssued(
     const { poNumber } = customers[index] as BilledCustomer
     const plain = poNumber === null ? kept : writePlainKept({ ...invoice, poNumber })
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
-    return withCollection(plain, { gatewayId, paymentMethodId, nextTryDate, isCollectionHold: invoice.isCollectionHold })
+    return withCollection(plain, {
+      gatewayId,
+      paymentMethodId,
+      nextTryDate,
+      isCollectionHold: invoice.isCollectionHold,
+    })
   })
   return insertIssuedEvents(tx, { ids, ...keptOnce(texts), happenedAt: moment.now, actor })
 }

@@ -35,7 +35,11 @@ async function queueInvoice(tx: Transaction, context: RequestContext, id: Invoic
   if (countsAsSent(context)) await updateDatesSent(tx, [id], context.moment.now)
 }
 
-const queuedOf = async (tx: Transaction, { moment }: IssueContext, ids: readonly InvoiceId[]): Promise<QueuedInvoices> => {
+const queuedOf = async (
+  tx: Transaction,
+  { moment }: IssueContext,
+  ids: readonly InvoiceId[],
+): Promise<QueuedInvoices> => {
   const sender = await getSender(tx, tx.account, null)
   return { ids, sender, domain: domainOf(sender), at: moment.now, isHeld: moment.isPassing === true }
 }

@@ -205,7 +205,9 @@ function membersOf(
   end: number,
   { customerIds, shapeOf }: PostedInvoices,
   shapes: readonly PostingShape[],
-): Pick<NewPostingBatch, 'isAlike' | 'entries' | 'from' | 'to'> & { members: { customerId: CustomerId; shapeHash: string }[] } {
+): Pick<NewPostingBatch, 'isAlike' | 'entries' | 'from' | 'to'> & {
+  members: { customerId: CustomerId; shapeHash: string }[]
+} {
   const first = shapes[shapeOf[low]!]!
   let { from, to } = first
   let [entries, isAlike] = [0, true]

@@ -52,6 +52,33 @@ test('an invoice mail of a test account reaches its TestMailTo with the PDF, and
   expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBe('2027-03-01T09:00:00.000Z')
 })
 
+test('a mail that was offered to the server keeps the texts that it was offered with, and no longer what they were made of', async () => {
+  const client = await sender()
+  await invoiced(client)
+  const stored = () =>
+    service.db
+      .reader(client.id)
+      .rows<{ text: string | null; facts: string | null }>(
+        sql`select text_body as "text", facts from outbox where account_id = ${client.id}`,
+      )
+  const read = async () => {
+    const { Subject, Text, Html } = (await client.get('/v1/outbox')).body[0]
+    return { Subject, Text, Html }
+  }
+  const before = await read()
+  expect(await stored()).toEqual([{ text: null, facts: expect.stringContaining('Big Corp') }])
+  server.troubles({ dot: { code: 451, text: 'later' } })
+  await work()
+  expect(await read()).toEqual(before)
+  expect(await stored()).toEqual([{ text: expect.stringContaining('Big Corp'), facts: null }])
+  server.troubles()
+  pass((WAITS_MS[0] ?? 0) / 1000)
+  await work()
+  expect(await read()).toEqual(before)
+  const [got] = await arrivedOf(client)
+  expect(got?.mail.text).toContain('Hello Big Corp,')
+})
+
 test('an invoice mail links the page of its invoice, which no reader of the outbox sees; without PUBLIC_URL it has no link', async () => {
   const linked = await startMailing(server, { publicUrl: 'https://pay.example' })
   const client = await linked.sender()

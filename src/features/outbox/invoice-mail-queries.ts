@@ -35,16 +35,19 @@ const factsOf = ({ name, colour, country, locale }: Sender): Fragment => fragmen
     'balanceMinor', (i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor)::text)`
 
 /** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; he can be reached. */
-export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) => tx.rows(sql`${insertion(tx, queued, false)}`)
+export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) =>
+  tx.rows(sql`${insertion(tx, queued, false)}`)
 
 /** Puts the mails with invoices of those customers who wish them, and can be reached, into the outbox, each with its event. */
 export const insertInvoiceMails = (tx: Transaction, queued: QueuedInvoices, actor: string) =>
-  tx.rows(sql`${eventsFrom(
-    tx.account,
-    { type: 'invoice.mail_queued', happenedAt: queued.at, actor, reason: null },
-    {
-      with: fragment`mailed as (${insertion(tx, queued, true)} returning outbox_id, document_id, customer_id)`,
-      rows: fragment`
+  tx.rows(
+    sql`${eventsFrom(
+      tx.account,
+      { type: 'invoice.mail_queued', happenedAt: queued.at, actor, reason: null },
+      {
+        with: fragment`mailed as (${insertion(tx, queued, true)} returning outbox_id, document_id, customer_id)`,
+        rows: fragment`
         select document_id as record_id, customer_id, jsonb_build_object('invoiceID', document_id) as record from mailed order by outbox_id`,
-    },
-  )}`)
+      },
+    )}`,
+  )

@@ -114,7 +114,8 @@ export const countMails = (db: Queryable, account: AccountId, filter: MailFilter
   countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)
 
 /** Returns status and next try of a new mail. */
-export const firstState = (isHeld: boolean) => (isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`)
+export const firstState = (isHeld: boolean) =>
+  isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`
 
 /** Counts the mail of an account by status. */
 export const countMailsByStatus = (db: Queryable, account: AccountId) =>

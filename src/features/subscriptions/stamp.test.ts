@@ -477,7 +477,13 @@ async function expectPlans(tx: Transaction, customers: readonly CustomerId[], da
       if (!record) throw new Error(`subscription ${id} is due`)
       const own = planSubscription(record, plans, day)
       const nobody = { id: 0n, customerId: 0n, subscriptionId: 0n }
-      const ofCustomer = { customerId: 0n, subscriptionId: 0n, customerVersion: 0, customerVatNumber: null, poNumber: null }
+      const ofCustomer = {
+        customerId: 0n,
+        subscriptionId: 0n,
+        customerVersion: 0,
+        customerVatNumber: null,
+        poNumber: null,
+      }
       expect(own.invoices.map((invoice) => ({ ...invoice, ...ofCustomer }))).toEqual(plan.invoices)
       expect({ ...own.state, ...nobody }).toEqual({ ...plan.state, ...nobody })
       expect(own.components && { ...own.components, ...nobody }).toEqual(

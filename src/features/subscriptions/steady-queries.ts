@@ -135,7 +135,8 @@ function membersOf(row: SteadyRow): SteadyMember[] {
   }))
 }
 
-const listOf = (json: string | null): (string | null)[] => (json === null ? [] : (JSON.parse(json) as (string | null)[]))
+const listOf = (json: string | null): (string | null)[] =>
+  json === null ? [] : (JSON.parse(json) as (string | null)[])
 
 /** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
 export type ReadFacts = Omit<SteadyFacts, 'components' | 'isBusiness'> & { offer: string }

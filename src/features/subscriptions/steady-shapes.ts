@@ -94,7 +94,8 @@ export async function shapesOf(
   return found
 }
 
-const knownOf = ({ byFacts }: Remembered, { group, key }: Part): KnownShape | undefined => byFacts.get(group.key)?.get(key)
+const knownOf = ({ byFacts }: Remembered, { group, key }: Part): KnownShape | undefined =>
+  byFacts.get(group.key)?.get(key)
 
 /** Reads anew what the prices of remembered shapes offer, where something of prices was changed since, and confirms those that offer the same. */
 async function confirm(
