@@ -50,7 +50,7 @@ const WORLDS = fc.record({
   currency: fc.constantFrom('USD', 'EUR', 'JPY'),
   price: fc.constantFrom(31, 1, 123_456),
   paid: fc.constantFrom(0, 0, 1, 10_000_000),
-  then: fc.tuple(ACCOUNTS, CUSTOMERS),
+  after: fc.tuple(ACCOUNTS, CUSTOMERS),
 })
 type World = typeof WORLDS extends fc.Arbitrary<infer W> ? W : never
 
@@ -95,7 +95,7 @@ async function mailsOf({ id }: TestClient) {
 const textsOf = ({ subject, text, html }: Rendered) => ({ subject, text, html })
 
 /** Changes all that the mail was about: who writes, who is written to, and what is left to pay. */
-async function changeAll(client: TestClient, customerID: number, { currency, then: [account, customer] }: World) {
+async function changeAll(client: TestClient, customerID: number, { currency, after: [account, customer] }: World) {
   await accepted(client.put('/v1/account', account))
   const { body } = await client.get(`/v1/customers/${customerID}`)
   await accepted(client.put(`/v1/customers/${customerID}`, { ...body, ...customer, Email: 'new@example.com' }))
