@@ -214,7 +214,7 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
   }
 }
 
-/** Returns the texts that the row is to keep from now on: what was offered to a server is not composed anew, and one whose PDF is too large says so. */
+/** Returns the texts that the row is to keep from now on: what was offered to a server is not composed anew, and one whose PDF is too large has the sentence of that. */
 function textsToKeep(
   { facts, subject, text, html }: ClaimedMail,
   apart: Pick<ClaimedMail, 'text' | 'html'> | undefined,

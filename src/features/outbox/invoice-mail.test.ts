@@ -59,7 +59,7 @@ const accepted = async (reply: Promise<{ status: number; text: string }>) => {
   expect(status, text).toBeLessThan(300)
 }
 
-/** What a mail would say if it were composed now, of what the interface answers. */
+/** Returns the mail as it is when it is composed now, of what the interface answers. */
 async function composedNow(client: TestClient, invoiceID: number, messageId: string): Promise<Rendered> {
   const invoice = (await client.get(`/v1/invoices/${invoiceID}`)).body
   const customer = (await client.get(`/v1/customers/${invoice.customerID}`)).body
