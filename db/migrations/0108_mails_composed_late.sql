@@ -1,6 +1,6 @@
 -- step by step
 /*
- * Mails with invoices keep the facts of which they are made, as JSON, and are composed where they are read or sent (decision 23). A mail that was offered to a server has its texts
+ * Mails with invoices keep the facts of which they are made, as JSON, and are composed where they are read or sent (decision 41). A mail that was offered to a server has its texts
  * from then on, as mails of before and those of other templates have from the first.
  */
 set local lock_timeout = '500ms';
