@@ -1,0 +1,43 @@
+import { type ComponentState, isMetered } from '../../engine/subscription/components.ts'
+import { withUsage } from '../../engine/subscription/usage.ts'
+import { decimal } from '../../kernel/decimal.ts'
+import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { listAlikeCounted } from './alike-queries.ts'
+import { listOpenUsage } from './cycle-queries.ts'
+import { stateReader } from './queries.ts'
+
+/** Components of subscriptions whose usage is counted: most have facts in common, which are read once for all who have them. */
+
+export interface CountedComponents {
+  of: Map<SubscriptionId, Map<ComponentId, ComponentState>>
+  /** Components of which the last report set the units. */
+  setUnits: { subscriptionId: SubscriptionId; componentId: ComponentId }[]
+}
+
+/** Lists the components of subscriptions, those of each in the order of their identifiers. */
+export async function listCountedComponents(
+  db: Queryable,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+): Promise<CountedComponents> {
+  const [shapes, usage] = await Promise.all([listAlikeCounted(db, account, ids), listOpenUsage(db, account, ids)])
+  const read = stateReader()
+  const found: CountedComponents = { of: new Map(ids.map((id) => [id, new Map()])), setUnits: [] }
+  for (const { subscriptionIds, quantity, isSetUnits, ...facts } of shapes) {
+    const state = read({ ...facts, quantity: decimal(quantity) }, [])
+    const { componentId } = facts
+    for (const text of subscriptionIds.split(',')) {
+      const subscriptionId = BigInt(text) as SubscriptionId
+      // One that is counted is told from others by its object, as every subscription has usage of its own.
+      found.of.get(subscriptionId)?.set(componentId, isMetered(state) ? { ...state } : state)
+      if (isSetUnits) found.setUnits.push({ subscriptionId, componentId })
+    }
+  }
+  for (const { subscriptionId, componentId, ...cycle } of usage) {
+    const components = found.of.get(subscriptionId)
+    const state = components?.get(componentId)
+    if (state) components?.set(componentId, withUsage(state, cycle))
+  }
+  return found
+}
