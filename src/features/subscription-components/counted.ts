@@ -1,10 +1,10 @@
 import { type ComponentState, isMetered } from '../../engine/subscription/components.ts'
-import { withUsage } from '../../engine/subscription/usage.ts'
 import { decimal } from '../../kernel/decimal.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listAlikeCounted } from './alike-queries.ts'
-import { listOpenUsage } from './cycle-queries.ts'
+import { listOpenUsage, type UsageCycleRow } from './cycle-queries.ts'
 import { stateReader } from './queries.ts'
 
 /** Components of subscriptions whose usage is counted: most have facts in common, which are read once for all who have them. */
@@ -22,6 +22,7 @@ export async function listCountedComponents(
   ids: readonly SubscriptionId[],
 ): Promise<CountedComponents> {
   const [shapes, usage] = await Promise.all([listAlikeCounted(db, account, ids), listOpenUsage(db, account, ids)])
+  const usageOf = groupBy(usage, ({ subscriptionId }) => subscriptionId)
   const read = stateReader()
   const found: CountedComponents = { of: new Map(ids.map((id) => [id, new Map()])), setUnits: [] }
   for (const { subscriptionIds, quantity, isSetUnits, ...facts } of shapes) {
@@ -29,15 +30,15 @@ export async function listCountedComponents(
     const { componentId } = facts
     for (const text of subscriptionIds.split(',')) {
       const subscriptionId = BigInt(text) as SubscriptionId
-      // One that is counted is told from others by its object, as every subscription has usage of its own.
-      found.of.get(subscriptionId)?.set(componentId, isMetered(state) ? { ...state } : state)
+      found.of.get(subscriptionId)?.set(componentId, withOwnUsage(state, usageOf.get(subscriptionId)))
       if (isSetUnits) found.setUnits.push({ subscriptionId, componentId })
     }
   }
-  for (const { subscriptionId, componentId, ...cycle } of usage) {
-    const components = found.of.get(subscriptionId)
-    const state = components?.get(componentId)
-    if (state) components?.set(componentId, withUsage(state, cycle))
-  }
   return found
+}
+
+/** Returns a component with its usage among that of a subscription. One that is metered is never shared, because totals are kept by the object. */
+function withOwnUsage(state: ComponentState, all: readonly UsageCycleRow[] = []): ComponentState {
+  const usage = all.filter(({ componentId }) => componentId === state.componentId)
+  return usage.length > 0 || isMetered(state) ? { ...state, usage } : state
 }

@@ -34,9 +34,9 @@ export async function recordPlain(tx: Transaction, context: RequestContext, usag
   const { groups, columns } = arranged(usage)
   const reports = groups.map(reportOf)
   const problems = new Problems()
-  const found = await findUsage(tx, context, reports, problems)
+  const [found, isKnown] = await Promise.all([findUsage(tx, context, reports, problems), isRepeated(tx, usage)])
   problems.throwIfAny()
-  if (await isRepeated(tx, usage)) throw new NotPlain()
+  if (isKnown) throw new NotPlain()
   await recordBulk(tx, context, found, reports, async (_tx, _context, entries, tallies, customerOf) => {
     const { actor, moment } = context
     const event = { type: 'usage.recorded', happenedAt: moment.now, actor, reason: null } as const
