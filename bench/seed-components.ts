@@ -12,7 +12,7 @@ export const COMPONENTS = `
   insert into component_brackets (account_id, component_version_currency_id, qty_from, qty_till, price)
     values (1, 1, 1, null, 4.5), (1, 2, 1, 100, 0.05), (1, 2, 101, null, 0.04);`
 
-/** Where the seats of a subscription stand once their January is invoiced. */
+/** Seats of which January is invoiced: the columns that say so. */
 const INVOICED_SEATS = `'2027-02-01', '2027-01-01', '[{"from":"2027-01-01","wholeFrom":"2027-01-01","wholeUntil":"2027-02-01","highest":"3","nextPart":1}]'`
 
 /** Components that every subscription has, one of each. 150 calls were reported for January, in two reports. */

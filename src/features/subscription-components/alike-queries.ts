@@ -52,7 +52,7 @@ const alikeComponents = (
 export const listAlikeComponents = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<AlikeComponent>(sql`${alikeComponents(account, ids)}`)
 
-/** Lists the same, told apart by whether the last report set their units. */
+/** Lists the same, apart by whether the last report set their units. */
 export const listAlikeCounted = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<AlikeComponent & { isSetUnits: boolean }>(
     sql`${alikeComponents(account, ids, { names: fragment`, "isSetUnits"`, facts: fragment`, s.is_set_units as "isSetUnits"` })}`,
