@@ -39,7 +39,7 @@ export const RECORDS = `
 export const newRecords = (day: string): string =>
   RECORDS.replace(/insert into customer_totals.*?;/s, '')
     .replaceAll("'2027-01-01'", `'${day}'`)
-    .replace(/insert into billing_cycles.*/s, '')
+    .replace(/;\s*insert into billing_cycles.*/s, '')
     .replace(
       `'${RENEWS_ON}', '${day}', '${day}', null, '${RENEWS_ON}', 1 from`,
       `'${day}', null, null, '${day}', null, null from`,

@@ -2,6 +2,7 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { namesOf, sql } from '../../platform/database/sql.ts'
+import { DUE_ON } from './cycle-queries.ts'
 import type { StateFields, Subscription } from './queries.ts'
 
 /**
