@@ -41,6 +41,7 @@ async function seed(service: Service): Promise<void> {
     for (const statement of newRecords(BEGINS_ON).split(';')) await client.query(statement, [SUBSCRIPTIONS])
     for (const statement of ON_NEW_SUBSCRIPTIONS) await client.query(statement)
     await client.query(readFileSync(new URL('floor/usage.sql', import.meta.url), 'utf8'))
+    await client.query('analyze')
   })
   await billDay(service, BEGINS_ON, SUBSCRIPTIONS)
   await moveClock(service.connection, '2027-01-15')
