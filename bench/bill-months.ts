@@ -2,7 +2,7 @@ import { pause } from './mail.ts'
 import { asOwner } from './measure/database.ts'
 import type { Service } from './measure/service.ts'
 import { call } from './neighbours.ts'
-import { CATALOGUE, RECORDS } from './seed-run.ts'
+import { CATALOGUE, monthAfter, moveClock, RECORDS } from './seed-run.ts'
 
 /** Billing runs of a service's own worker, month after month. */
 
@@ -27,9 +27,12 @@ export async function fill(service: Service, count: number): Promise<void> {
 }
 
 /** Bills the month that is due at this turn; its seconds. */
-export async function billMonth(service: Service, turn: number, count: number): Promise<number> {
-  const day = new Date(Date.UTC(2027, 1 + turn, 1, 12)).toISOString()
-  await asOwner(service.connection, (client) => client.query('update accounts set clock_at = $1', [day]))
+export const billMonth = (service: Service, turn: number, count: number): Promise<number> =>
+  billDay(service, monthAfter(turn), count)
+
+/** Moves the clock to noon of a day, and bills what is due on it, which is so many invoices; its seconds. */
+export async function billDay(service: Service, day: string, count: number): Promise<number> {
+  await moveClock(service.connection, day)
   let run = await call<Run>(service, 'POST', '/v1/billingruns')
   for (; run.State !== 'done'; run = await call<Run>(service, 'GET', `/v1/billingruns/${run.billingRunID}`))
     await pause(100)

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Connection } from '../src/platform/database/database.ts'
 import { bundled, type Child, run } from './measure/children.ts'
 import { asOwner, settle } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
@@ -9,6 +8,7 @@ import { drive, fetchText, httpGet } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { cpuOfProcess } from './measure/processes.ts'
 import { type Service, startService } from './measure/service.ts'
+import { call } from './neighbours.ts'
 
 /** Reading one customer and a list of 100, beside a bare server that runs the same statement in the same way and answers the same bytes. */
 
@@ -33,7 +33,19 @@ export interface Case {
   ofFloor: number
 }
 
-async function seed(connection: Connection, customers: number): Promise<void> {
+const owed = (customerID: number) => ({
+  customerID,
+  Type: 'positive',
+  AdjustmentType: 'opening_balance',
+  Amount: 114.99,
+  Date: '2026-01-01',
+  DueDate: '2026-01-15',
+  Ref: 'taken over',
+})
+
+/** Customers of whom each owes 114.99, taken over as an adjustment. */
+async function seed(service: Service, customers: number): Promise<void> {
+  const { connection } = service
   await asOwner(connection, async (client) => {
     await client.query(
       `insert into customers (account_id, reference, is_company, name, last_name, email, tel, address1, city, zip_code, country, currency,
@@ -42,10 +54,13 @@ async function seed(connection: Connection, customers: number): Promise<void> {
            '62701', 'United States', 'USD', '2026-01-01', false, 'cash', true, false, false from generate_series(1, $1::int) n`,
       [customers],
     )
-    await client.query(`insert into customer_totals (account_id, customer_id, currency, receivable_minor)
-      select 1, customer_id, 'USD', 11499 from customers`)
-    await client.query('vacuum (analyze)')
   })
+  const owing = Array.from({ length: customers }, (_, place) => place + 1)
+  for (let at = 0; at < customers; at += CALLERS)
+    await Promise.all(
+      owing.slice(at, at + CALLERS).map((customerID) => call(service, 'POST', '/v1/adjustment/add', owed(customerID))),
+    )
+  await asOwner(connection, (client) => client.query('vacuum (analyze)'))
   await settle(connection)
 }
 
@@ -155,7 +170,8 @@ export async function benchRead(options: { times: number; isSmoke: boolean }): P
   const service = await startService()
   try {
     await tellMachine(service.connection)
-    await seed(service.connection, customers)
+    await seed(service, customers)
+    if (options.isSmoke) await service.checkBooks()
     const anyOne = () => `/v1/customers/${1 + Math.floor(Math.random() * customers)}`
     const cases: Case[] = [
       { title: 'reading one customer', statement: 'read-customer', path: anyOne, ofFloor: READ_OF_FLOOR },

@@ -12,21 +12,30 @@ export const COMPONENTS = `
   insert into component_brackets (account_id, component_version_currency_id, qty_from, qty_till, price)
     values (1, 1, 1, null, 4.5), (1, 2, 1, 100, 0.05), (1, 2, 101, null, 0.04);`
 
+/** Seats of which January is invoiced: the columns that say so. */
+const INVOICED_SEATS = `'2027-02-01', '2027-01-01', '[{"from":"2027-01-01","wholeFrom":"2027-01-01","wholeUntil":"2027-02-01","highest":"3","nextPart":1}]'`
+
 /** Components that every subscription has, one of each. 150 calls were reported for January, in two reports. */
-export const ON_SUBSCRIPTIONS = [
-  `update subscriptions set components_revision = 1, component_anchor = '2027-01-01' where account_id = 1`,
-  `insert into subscription_components (account_id, subscription_id, component_id, component_version_id, quantity, anchor, anchor_day, stretch,
-      charges_from, next_from, last_from, versions, invoiced)
-    select account_id, subscription_id, 1, 1, 3, '2027-01-01', 1, stretch, '2027-01-01', '2027-02-01', '2027-01-01',
-        '[{"versionId":"1","from":null,"scheme":"unit","list":${SEAT_BRACKETS}}]',
-        '[{"from":"2027-01-01","wholeFrom":"2027-01-01","wholeUntil":"2027-02-01","highest":"3","nextPart":1}]' from subscriptions where account_id = 1`,
-  `insert into subscription_components (account_id, subscription_id, component_id, component_version_id, quantity, anchor, anchor_day, stretch,
+export const ON_SUBSCRIPTIONS = onSubscriptions(INVOICED_SEATS)
+
+/** The same where the service has yet to invoice January. */
+export const ON_NEW_SUBSCRIPTIONS = onSubscriptions(`'2027-01-01', null, null`)
+
+function onSubscriptions(seats: string): string[] {
+  return [
+    `update subscriptions set components_revision = 1, component_anchor = '2027-01-01' where account_id = 1`,
+    `insert into subscription_components (account_id, subscription_id, component_id, component_version_id, quantity, anchor, anchor_day, stretch,
+      charges_from, versions, next_from, last_from, invoiced)
+    select account_id, subscription_id, 1, 1, 3, '2027-01-01', 1, stretch, '2027-01-01',
+        '[{"versionId":"1","from":null,"scheme":"unit","list":${SEAT_BRACKETS}}]', ${seats} from subscriptions where account_id = 1`,
+    `insert into subscription_components (account_id, subscription_id, component_id, component_version_id, quantity, anchor, anchor_day, stretch,
       charges_from, next_from, versions)
     select account_id, subscription_id, 2, 2, 0, '2027-01-01', 1, stretch, '2027-01-01', '2027-01-01',
         '[{"versionId":"2","from":null,"scheme":"tiered","list":${CALL_BRACKETS}}]' from subscriptions where account_id = 1`,
-  `insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, next_part, is_free)
+    `insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, next_part, is_free)
     select account_id, subscription_id, 2, '2027-01-01', '2027-02-01', 150, 1, false from subscriptions where account_id = 1`,
-  `insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part)
+    `insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part)
     select account_id, subscription_id, 2, 75, false, '2027-01-10', 'seed ' || turn, '2027-01-10', '2027-01-01', 0
       from subscriptions, generate_series(1, 2) turn where account_id = 1`,
-]
+  ]
+}

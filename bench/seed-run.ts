@@ -35,13 +35,15 @@ export const RECORDS = `
     select 1, n, n, '${RENEWS_ON}', '2027-01-01', '2027-01-01', null, '${RENEWS_ON}', 1 from generate_series(1, $1::int) n;
   insert into billing_cycles select 1, '2027-01-31' where $1::int > 0`
 
-/** The same customers, who owe nothing yet, with subscriptions that begin on the day on which the others renew: all that is ever written of them is the service's. */
-const NEW_RECORDS = RECORDS.replace(/insert into customer_totals.*?;/s, '')
-  .replaceAll("'2027-01-01'", `'${RENEWS_ON}'`)
-  .replace(
-    `'${RENEWS_ON}', '${RENEWS_ON}', '${RENEWS_ON}', null, '${RENEWS_ON}', 1 from`,
-    `'${RENEWS_ON}', null, null, '${RENEWS_ON}', null, null from`,
-  )
+/** The same customers, who owe nothing yet, with subscriptions that begin on a day: all that is ever written of them is the service's. */
+export const newRecords = (day: string): string =>
+  RECORDS.replace(/insert into customer_totals.*?;/s, '')
+    .replaceAll("'2027-01-01'", `'${day}'`)
+    .replace(/;\s*insert into billing_cycles.*/s, '')
+    .replace(
+      `'${RENEWS_ON}', '${day}', '${day}', null, '${RENEWS_ON}', 1 from`,
+      `'${day}', null, null, '${day}', null, null from`,
+    )
 
 /** First day of the month that comes so many months after RENEWS_ON. */
 export const monthAfter = (months: number): string => new Date(Date.UTC(2027, 1 + months, 1)).toISOString().slice(0, 10)
@@ -66,7 +68,7 @@ export async function seed(server: BenchServer, name: string, wish: SeedWish): P
   const { count, shapes, hasComponents, isNew } = wish
   await asOwner(connection, async (client) => {
     await client.query(CATALOGUE)
-    for (const statement of (isNew ? NEW_RECORDS : RECORDS).split(';')) await client.query(statement, [count])
+    for (const statement of (isNew ? newRecords(RENEWS_ON) : RECORDS).split(';')) await client.query(statement, [count])
     for (const statement of shapes === undefined ? [] : SHAPES) await client.query(statement, [shapes])
     if (hasComponents) await client.query(COMPONENTS)
     for (const statement of hasComponents ? ON_SUBSCRIPTIONS : []) await client.query(statement)

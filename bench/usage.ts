@@ -7,8 +7,9 @@ import { drive, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { hasPgbench, pgbench } from './measure/pgbench.ts'
 import { type Service, startService } from './measure/service.ts'
-import { COMPONENTS, ON_SUBSCRIPTIONS } from './seed-components.ts'
-import { CATALOGUE, RECORDS } from './seed-run.ts'
+import { billDay } from './bill-months.ts'
+import { COMPONENTS, ON_NEW_SUBSCRIPTIONS } from './seed-components.ts'
+import { CATALOGUE, moveClock, newRecords } from './seed-run.ts'
 
 /**
  * Recording usage over HTTP, each request on disk before it is answered: single reports beside pgbench running the same statements with as
@@ -20,6 +21,7 @@ const recordOfFloor = (callers: number): number => (callers >= 8 ? 0.6 : 0.4)
 const BULK_OF_FLOOR = 0.5
 const CALLERS = [1, 8, 32]
 const SUBSCRIPTIONS = 10_000
+const BEGINS_ON = '2027-01-01'
 /** Subscriptions that share the reports of one bulk request: ten each. */
 const SHARERS = 1000
 const SCRIPT = fileURLToPath(new URL('floor/record-usage.sql', import.meta.url))
@@ -31,17 +33,19 @@ interface Sample {
   database: number
 }
 
-/** Subscriptions of a component that counts calls, in an account whose clock stands in their first month. */
+/** Subscriptions of a component that counts calls, in an account whose clock stands in their first month, which the service has invoiced. */
 async function seed(service: Service): Promise<void> {
   await asOwner(service.connection, async (client) => {
     await client.query(CATALOGUE)
     await client.query(COMPONENTS)
-    for (const statement of RECORDS.split(';')) await client.query(statement, [SUBSCRIPTIONS])
-    for (const statement of ON_SUBSCRIPTIONS) await client.query(statement)
-    await client.query(`update accounts set clock_at = '2027-01-15T12:00:00Z' where account_id = 1`)
+    for (const statement of newRecords(BEGINS_ON).split(';')) await client.query(statement, [SUBSCRIPTIONS])
+    for (const statement of ON_NEW_SUBSCRIPTIONS) await client.query(statement)
     await client.query(readFileSync(new URL('floor/usage.sql', import.meta.url), 'utf8'))
-    await client.query('vacuum (analyze)')
+    await client.query('analyze')
   })
+  await billDay(service, BEGINS_ON, SUBSCRIPTIONS)
+  await moveClock(service.connection, '2027-01-15')
+  await asOwner(service.connection, (client) => client.query('vacuum (analyze)'))
 }
 
 let reports = 0
@@ -211,6 +215,7 @@ export async function benchUsage(options: { times: number; isSmoke: boolean; par
           isSmoke ? { batches: 1, entries: 500 } : { batches: 10, entries: 10_000 },
         )),
       )
+    if (isSmoke) await service.checkBooks()
     tellVerdicts(verdicts, options)
   } finally {
     await service.stop()

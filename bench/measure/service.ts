@@ -40,6 +40,8 @@ export interface Service {
   leftByCollector(): Promise<number>
   /** Kills the program, or its database, as `kill -9` does, and waits until the program has ended. */
   kill(victim: 'service' | 'database'): Promise<void>
+  /** Runs `perennial verify` over its folder. Throws where it names a difference. */
+  checkBooks(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -107,6 +109,10 @@ export async function startService(settings: Record<string, string> = {}, given?
     kill: async (victim) => {
       process.kill(victim === 'service' ? (child.pid ?? 0) : database, 'SIGKILL')
       await ended
+    },
+    checkBooks: async () => {
+      const { isClean, out } = await verify(path)
+      if (!isClean) throw new Error(out)
     },
     stop: async () => {
       child.kill('SIGTERM')

@@ -2,7 +2,7 @@ import type { CycleUsage } from '../../engine/subscription/components.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { namesOf, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { ComponentFacts } from './queries.ts'
 
 /**
@@ -30,20 +30,33 @@ const FACTS =
   namesOf(`"componentId", quantity, anchor, "anchorDay", stretch, "chargesFrom", "leftOutOn", "nextFrom", "lastFrom", versions,
   invoiced, owed`)
 
-/** Lists the components of subscriptions by their facts, in the order of the components' identifiers. */
-export const listAlikeComponents = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<AlikeComponent>(sql`
+/** Returns the statement that lists components by their facts; `more` are facts beside those of planning, with the names that they are given. */
+const alikeComponents = (
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+  more = { names: NOTHING, facts: NOTHING },
+): Fragment => fragment`
     select g.*, c.name, c.type, c.term, c.term_type as "termType"
-      from (select ${FACTS}, string_agg(id::text, ',') as "subscriptionIds"
+      from (select ${FACTS}${more.names}, string_agg(id::text, ',') as "subscriptionIds"
               from (select s.subscription_id as id, s.component_id as "componentId", s.quantity::text as quantity, s.anchor,
                            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn",
                            s.next_from as "nextFrom", s.last_from as "lastFrom", s.versions::text as versions, s.invoiced::text as invoiced,
-                           s.owed::text as owed
+                           s.owed::text as owed${more.facts}
                       from subscription_components s
                      where s.account_id = ${account} and s.subscription_id = any(${bigintList(ids)}::bigint[])) x
-             group by ${FACTS}) g
+             group by ${FACTS}${more.names}) g
       join components c on c.account_id = ${account} and c.component_id = g."componentId"
-     order by g."componentId"`)
+     order by g."componentId"`
+
+/** Lists the components of subscriptions by their facts, in the order of the components' identifiers. */
+export const listAlikeComponents = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<AlikeComponent>(sql`${alikeComponents(account, ids)}`)
+
+/** Lists the same, apart by whether the last report set their units. */
+export const listAlikeCounted = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  db.rows<AlikeComponent & { isSetUnits: boolean }>(
+    sql`${alikeComponents(account, ids, { names: fragment`, "isSetUnits"`, facts: fragment`, s.is_set_units as "isSetUnits"` })}`,
+  )
 
 const USAGE = namesOf(`"componentId", "from", "until", total, invoiced, "nextPart", "isFree"`)
 

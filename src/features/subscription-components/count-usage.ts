@@ -15,7 +15,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
 import { listStoredComponents } from './queries.ts'
-import { listUsageCycles, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
+import { type CountedCycleRow, listUsageCycles, upsertUsageCycles } from './cycle-queries.ts'
 import type { OpeningUsage } from './resolve.ts'
 import {
   deleteOpening,
@@ -220,8 +220,8 @@ export class UsageTallies {
   }
 
   /** Gives components their new totals, and answers the cycles to write. */
-  settle(): UsageCycleRow[] {
-    const rows: UsageCycleRow[] = []
+  settle(): CountedCycleRow[] {
+    const rows: CountedCycleRow[] = []
     for (const { counted, component, cycles } of this.#tallies.values()) {
       const { componentId } = component
       let next = component
@@ -238,6 +238,7 @@ export class UsageTallies {
           invoiced,
           nextPart,
           isFree,
+          isStored: component.usage.some((known) => known.from === from),
         })
       }
       counted.components.set(componentId, next)

@@ -92,6 +92,43 @@ export async function updateOpenUsage(
   return written
 }
 
+/** A cycle with the total that reports have made of it. */
+export interface CountedCycleRow extends UsageCycleRow {
+  /** It was read, so there is a row of it. */
+  isStored: boolean
+}
+
+/** Writes what reports have made of cycles, of one subscription or thousands, whose customers are locked. */
+export async function writeCountedCycles(
+  tx: Transaction,
+  account: AccountId,
+  cycles: readonly CountedCycleRow[],
+): Promise<void> {
+  const isOpen = ({ isStored, invoiced }: CountedCycleRow) => isStored && invoiced === null
+  const open = cycles.filter(isOpen)
+  if (open.length > 0) await updateCountedCycles(tx, account, open)
+  if (open.length < cycles.length)
+    await upsertUsageCycles(
+      tx,
+      account,
+      cycles.filter((cycle) => !isOpen(cycle)),
+    )
+}
+
+/** Writes the totals of open cycles. Those that lie close together are walked along the small index of what is open, and not looked up one by one. */
+async function updateCountedCycles(tx: Transaction, account: AccountId, cycles: readonly CountedCycleRow[]) {
+  const range = rangeOf(cycles, 'subscriptionId')
+  const rows = usageTexts(cycles)
+  await tx.rows(sql`
+    update usage_cycles u set cycle_until = r.cycle_until, total = r.total, is_free = r.is_free
+      from rows from (unnest(${bigints(rows, 'subscriptionId')}::bigint[]), unnest(${bigints(rows, 'componentId')}::bigint[]),
+             unnest(${dates(rows, 'from')}::date[]), unnest(${dates(rows, 'until')}::date[]), unnest(${column(rows, 'total')}::numeric[]),
+             unnest(${column(rows, 'isFree')}::boolean[])${range ? counted(rows) : NOTHING})
+             as r(subscription, component, cycle_from, cycle_until, total, is_free)
+     where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
+       ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}`)
+}
+
 /** Writes usage by cycle, new cycles and known ones. */
 export async function upsertUsageCycles(
   tx: Transaction,

@@ -4,6 +4,7 @@ import { foundCondition, type FoundRecords } from '../customers/word-queries.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import { bigintList } from '../../platform/database/columns.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
@@ -274,10 +275,12 @@ export async function lockCustomersOf(
   ids: readonly SubscriptionId[],
 ): Promise<void> {
   await tx.rows(sql`
-    select c.customer_id as "id" from customers c
-     where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
-             where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[]))
-     order by c.customer_id for no key update of c`)
+    with locked as materialized (
+      select from customers c
+       where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
+               where s.account_id = ${account} and s.subscription_id = any(${bigintList(ids)}::bigint[]))
+       order by c.customer_id for no key update of c)
+    select count(*) from locked`)
 }
 
 /** Locks the customers of subscriptions whom no other transaction holds. Returns the customer of each subscription whose customer is held. */
@@ -292,24 +295,6 @@ export async function holdCustomersOf(
      order by c.customer_id for no key update of c skip locked`)
   return new Map(held.map(({ id, customerId }) => [id, customerId]))
 }
-
-/** A subscription with what counting its usage needs: nothing of its customer, and nothing that only invoices show. */
-export type CountableSubscription = StateFields & Pick<Subscription, 'id' | 'customerId' | 'isEndRecorded' | 'dueOn'>
-
-export const listCountableSubscriptions = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<CountableSubscription>(sql`
-    select s.subscription_id as "id", s.customer_id as "customerId", s.is_end_recorded as "isEndRecorded", ${DUE_ON} as "dueOn", s.package_id as "packageId",
-           p.name as "packageName", s.stretch, t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor", s.currency,
-           s.start_date as "startDate", s.trial_end_date as "trialEndDate", s.sync_date as "syncDate", s.end_date as "endDate",
-           s.cancelled_on as "cancelledOn", s.pending_kind as "pendingKind", s.pending_on as "pendingOn", s.anchor, s.anchor_day as "anchorDay", s.term,
-           s.term_type as "termType", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.is_pro_rata as "isProRata", s.lead_days as "leadDays",
-           b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom"
-      from subscriptions s
-      join subscription_billing b on b.account_id = ${account} and b.subscription_id = s.subscription_id
-      join packages p on p.account_id = ${account} and p.package_id = s.package_id
-      join package_rate_terms t on t.account_id = ${account} and t.package_rate_term_id = s.package_rate_term_id
-      join package_rates r on r.account_id = ${account} and r.package_rate_id = t.package_rate_id
-     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 export type NewSubscription = Pick<
   Subscription,

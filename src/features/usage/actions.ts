@@ -4,7 +4,7 @@ import { hasEnded } from '../../engine/subscription/subscription.ts'
 import { nextTotal } from '../../engine/subscription/usage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
-import type { ComponentId, SubscriptionId } from '../../kernel/ids.ts'
+import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { loadSubscription, recordSubscriptionEvent } from '../subscriptions/record.ts'
@@ -12,20 +12,9 @@ import { isDue } from '../subscriptions/bill.ts'
 import { tryToBill } from '../subscriptions/failing.ts'
 import { checkPaused, subjectFrom, subjectOf, writeChange } from '../subscriptions/change.ts'
 import { checkOptIn } from '../subscription-components/resolve.ts'
-import {
-  clearSetUnits,
-  listStoredComponents,
-  type StoredComponent,
-  updateShown,
-} from '../subscription-components/queries.ts'
-import {
-  type ShownSubscription,
-  type SubscriptionView,
-  withShownComponents,
-  listCountableSubscriptions,
-  lockCustomersOf,
-} from '../subscriptions/queries.ts'
-import { nextActionOn, stateOf } from '../subscriptions/state.ts'
+import { clearSetUnits, type StoredComponent, updateShown } from '../subscription-components/queries.ts'
+import { type ShownSubscription, type SubscriptionView, withShownComponents } from '../subscriptions/queries.ts'
+import { nextActionOn } from '../subscriptions/state.ts'
 import { raiseRevision, updateDueOn } from '../subscriptions/state-queries.ts'
 import {
   type KnownKey,
@@ -46,6 +35,7 @@ import {
   type UsageReport,
   UsedKeys,
 } from '../subscription-components/count-usage.ts'
+import { checkDay, type FoundUsage } from './find-usage.ts'
 
 /** Recording usage: one subscription's entries in order, or thousands of subscriptions' at once. */
 
@@ -188,66 +178,6 @@ async function moveDueOn(
     return dueOn === was ? [] : [{ id: subscription.id, dueOn }]
   })
   if (rows.length > 0) await updateDueOn(tx, tx.account, rows)
-}
-
-/** References of the entries of many subscriptions, with the customers locked. */
-export interface FoundUsage {
-  counted: Map<SubscriptionId, CountedSubscription>
-  dueOn: Map<SubscriptionId, IsoDate | null>
-  /** Components of which the last report set the units. */
-  setUnits: { subscriptionId: SubscriptionId; componentId: ComponentId }[]
-}
-
-/** Finds the subscriptions of entries and notes what is wrong with them. */
-export async function findUsage(
-  tx: Transaction,
-  context: RequestContext,
-  reports: readonly UsageReport[],
-  problems: Problems,
-): Promise<FoundUsage> {
-  const ids = [...new Set(reports.map(({ subscriptionId }) => subscriptionId))]
-  await lockCustomersOf(tx, tx.account, ids)
-  const subscriptions = await listCountableSubscriptions(tx, tx.account, ids)
-  const stored = await listStoredComponents(tx, tx.account, ids)
-  const counted = new Map(
-    subscriptions.map((subscription): [SubscriptionId, CountedSubscription] => [
-      subscription.id,
-      {
-        subscription,
-        state: stateOf(subscription),
-        components: new Map((stored.get(subscription.id) ?? []).map(({ state }) => [state.componentId, state])),
-      },
-    ]),
-  )
-  const isKnown = (report: UsageReport) => counted.get(report.subscriptionId)?.components.has(report.componentId)
-  const others = reports.filter((report) => !isKnown(report)).map(({ componentId }) => componentId)
-  const components = others.length === 0 ? new Set<ComponentId>() : await listComponentIds(tx, tx.account, others)
-  for (const report of reports) {
-    const one = counted.get(report.subscriptionId)
-    if (!one)
-      problems.add(
-        'subscription_unknown',
-        fieldIn(report, 'subscriptionID'),
-        `There is no subscription ${report.subscriptionId}.`,
-      )
-    else checkDay(report, one.state.startDate, context.moment.today, problems)
-    if (!isKnown(report) && !components.has(report.componentId))
-      problems.add('component_unknown', fieldIn(report, 'componentID'), `There is no component ${report.componentId}.`)
-  }
-  const setUnits = [...stored.values()]
-    .flat()
-    .filter(({ isSetUnits }) => isSetUnits)
-    .map(({ subscriptionId, state: { componentId } }) => ({ subscriptionId, componentId }))
-  return { counted, setUnits, dueOn: new Map(subscriptions.map(({ id, dueOn }) => [id, dueOn])) }
-}
-
-/** Rule: usage is neither in the future nor before the start. */
-export function checkDay(report: UsageReport, startDate: IsoDate, today: IsoDate, problems: Problems): void {
-  const { day } = report
-  if (day === null || (day <= today && day >= startDate)) return
-  const field = fieldIn(report, 'Date')
-  if (day > today) problems.add('date_future', field, `${field} ${day} lies in the future; today is ${today}.`)
-  else problems.add('date_order', field, `${field} ${day} lies before the start of the subscription, ${startDate}.`)
 }
 
 /**

@@ -4,10 +4,11 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { NotPlain } from '../../platform/http/plain-body.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
-import { upsertUsageCycles } from '../subscription-components/cycle-queries.ts'
+import { writeCountedCycles } from '../subscription-components/cycle-queries.ts'
 import { insertUsageInBatches, KEY_HASH, type UsageGroup } from '../subscription-components/usage-batch-queries.ts'
 import { listKnownKeys } from '../subscription-components/usage-queries.ts'
-import { findUsage, recordBulk } from './actions.ts'
+import { recordBulk } from './actions.ts'
+import { findUsage } from './find-usage.ts'
 import { arranged } from './plain-batches.ts'
 import type { PlainGroup, PlainUsage } from './plain-usage.ts'
 
@@ -33,9 +34,9 @@ export async function recordPlain(tx: Transaction, context: RequestContext, usag
   const { groups, columns } = arranged(usage)
   const reports = groups.map(reportOf)
   const problems = new Problems()
-  const found = await findUsage(tx, context, reports, problems)
+  const [found, isKnown] = await Promise.all([findUsage(tx, context, reports, problems), isRepeated(tx, usage)])
   problems.throwIfAny()
-  if (await isRepeated(tx, usage)) throw new NotPlain()
+  if (isKnown) throw new NotPlain()
   await recordBulk(tx, context, found, reports, async (_tx, _context, entries, tallies, customerOf) => {
     const { actor, moment } = context
     const event = { type: 'usage.recorded', happenedAt: moment.now, actor, reason: null } as const
@@ -45,7 +46,7 @@ export async function recordPlain(tx: Transaction, context: RequestContext, usag
     const writing = insertUsageInBatches(tx, columns, entries as readonly UsageGroup[], events, event)
     await Promise.all([
       refuseOn(writing, { [KEY_HASH]: () => new NotPlain() }),
-      upsertUsageCycles(tx, tx.account, tallies.settle()),
+      writeCountedCycles(tx, tx.account, tallies.settle()),
     ])
   })
   return usage.length

@@ -23,7 +23,8 @@ import { holdCustomersOf, type SubscriptionView } from '../subscriptions/queries
 import { recordPlain } from './plain.ts'
 import type { PlainUsage } from './plain-usage.ts'
 import { readPlainUsage } from './plain-wire.ts'
-import { findReported, findUsage, type FoundUsage, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
+import { findReported, recordBulk, recordUsage, type ReportedUsage } from './actions.ts'
+import { findUsage, type FoundUsage } from './find-usage.ts'
 import { countUsage, listUsage, type UsageFilter } from '../subscription-components/usage-queries.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
 
