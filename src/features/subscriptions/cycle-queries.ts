@@ -1,9 +1,8 @@
-import { addDays, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import { countOf, type Database, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type DueDay, type DueStatements, dueStatements } from '../../platform/database/due.ts'
+import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { DueDay } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { lockCustomers } from '../customers/queries.ts'
 
 /**
  * Finding subscriptions that are due (decision 40). One is due on a day of its own, `due_on`, or in its cycle: then its row has `cycle_on`, and is found by the
@@ -36,39 +35,8 @@ export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => P
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`
   d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.cycle_on <= ${until}`
 
-const byDay = dueStatements({
-  relation: 'subscription_billing',
-  id: 'subscription_id',
-  day: 'due_on',
-  recordType: 'subscription',
-})
-
-/** Statements for subscriptions that are due, in cycle or not. */
-export const dueSubscriptions: DueStatements = {
-  table: { ...byDay.table, hasCycles: true },
-  listCustomers: async (db, account, due) => {
-    const [some, others] = [await byDay.listCustomers(db, account, due), await listInCycle(db, account, due)]
-    if (some.length === 0 || others.length === 0) return [...some, ...others]
-    return [...new Set([...some, ...others])].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, due.limit)
-  },
-  findAfter: async (db, account, day, until) => {
-    const found = await byDay.findAfter(db, account, day, until)
-    return earliest(found, await findInCycleAfter(db, account, day, found ?? until))
-  },
-  count: async (db, account, until) => {
-    const isDue = isDueInCycle(account, until)
-    // Few are paused, so nobody looks at the customer of each.
-    const inCycle = await countOf(
-      db,
-      sql`select (select count(*) from subscription_billing d where ${isDue})
-               - (select count(*) from customers c join subscription_billing d on d.customer_id = c.customer_id
-                   where c.account_id = ${account} and c.paused_on is not null and ${isDue}) as "n"`,
-    )
-    return inCycle + (await byDay.count(db, account, until))
-  },
-}
-
-async function listInCycle(
+/** Lists the next customers, in identifier order, with a subscription that is due in its cycle on a day. */
+export async function listCustomersInCycle(
   db: Queryable,
   account: AccountId,
   due: DueDay & { after: CustomerId; limit: number },
@@ -82,14 +50,21 @@ async function listInCycle(
   return rows.map(({ id }) => id)
 }
 
-/** Finds the first day after another, up to a last one, on which a subscription in cycle of a customer that is not paused is due. */
-async function findInCycleAfter(
-  db: Queryable,
-  account: AccountId,
-  after: IsoDate,
-  until: IsoDate,
-): Promise<IsoDate | null> {
-  const { swept, days } = await oneRow<{ swept: IsoDate | null; days: string }>(
+/** Counts subscriptions that are due in their cycle up to a day, of customers that are not paused. Few are paused, so nobody looks at the customer of each. */
+export const countDueInCycle = (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
+  countOf(
+    db,
+    sql`select (select count(*) from subscription_billing d where ${isDueInCycle(account, until)})
+             - (select count(*) from customers c join subscription_billing d on d.customer_id = c.customer_id
+                 where c.account_id = ${account} and c.paused_on is not null and ${isDueInCycle(account, until)}) as "n"`,
+  )
+
+/**
+ * Finds the day up to which nobody in cycle of an account is left, or where none is noted one before the first on which somebody is due, and the days of the
+ * month of those in cycle, with commas between them.
+ */
+export const getCycles = (db: Queryable, account: AccountId) =>
+  oneRow<{ swept: IsoDate | null; days: string }>(
     db,
     sql`
     select coalesce((select swept_on from billing_cycles where account_id = ${account}),
@@ -97,14 +72,9 @@ async function findInCycleAfter(
            array_to_string(array(select day from generate_series(1, 31) as day cross join lateral (
              select from subscription_billing where account_id = ${account} and cycle_day = day::smallint limit 1) as found), ',') as "days"`,
   )
-  if (swept === null || days === '') return null
-  const known = new Set(days.split(',').map(Number))
-  for (let day = addDays(later(after, swept), 1); day <= until; day = addDays(day, 1))
-    if (known.has(dayOfMonth(day)) && (await isAnyInCycle(db, account, day))) return day
-  return null
-}
 
-const isAnyInCycle = async (db: Queryable, account: AccountId, day: IsoDate): Promise<boolean> =>
+/** Returns whether a subscription of a customer that is not paused is due in its cycle on a day. */
+export const isAnyInCycle = async (db: Queryable, account: AccountId, day: IsoDate): Promise<boolean> =>
   (
     await oneRow<{ is: boolean }>(
       db,
@@ -123,32 +93,26 @@ export const findSweptOn = async (tx: Transaction): Promise<IsoDate | null> =>
     )
   ).day
 
-/** Customers a transaction. */
-const SWEPT_AT_ONCE = 1000
-
-/** Takes subscriptions that are due in cycle up to a day out of it, behind the pass of a run that bills that day: paused, failed or held ones. Each is due on the same day as before. */
-export async function sweepCycles(db: Database, account: AccountId, day: IsoDate): Promise<void> {
-  const reader = db.reader(account)
-  let after: CustomerId = 0n
-  for (;;) {
-    const rows = await reader.rows<{ id: CustomerId }>(sql`
-      select d.customer_id as "id" from subscription_billing d where ${isDueInCycle(account, day)} and d.customer_id > ${after}
-       group by d.customer_id order by d.customer_id limit ${SWEPT_AT_ONCE}`)
-    const ids = rows.map(({ id }) => id)
-    const last = ids.at(-1)
-    if (last === undefined) break
-    after = last
-    await db.transaction(account, async (tx) => {
-      await lockCustomers(tx, ids, true)
-      await tx.rows(sql`
-        update subscription_billing d set due_on = cycle_on, cycle_on = null, cycle_day = null
-         where ${isDueInCycle(account, day)} and d.customer_id = any(${arrayLiteral(ids)}::bigint[])`)
-    })
-  }
-  await db.transaction(account, (tx) => keepSweptOn(tx, day))
+/** Lists the next customers, in identifier order, of whom somebody is left in cycle on a day or before. */
+export async function listLeftInCycle(
+  db: Queryable,
+  account: AccountId,
+  { day, after, limit }: { day: IsoDate; after: CustomerId; limit: number },
+): Promise<CustomerId[]> {
+  const rows = await db.rows<{ id: CustomerId }>(sql`
+    select d.customer_id as "id" from subscription_billing d where ${isDueInCycle(account, day)} and d.customer_id > ${after}
+     group by d.customer_id order by d.customer_id limit ${limit}`)
+  return rows.map(({ id }) => id)
 }
 
-const keepSweptOn = (tx: Transaction, day: IsoDate) =>
+/** Takes subscriptions of locked customers that are due in their cycle up to a day out of it: each is due on the same day as before. */
+export const endCycles = (tx: Transaction, customerIds: readonly CustomerId[], day: IsoDate) =>
+  tx.rows(sql`
+    update subscription_billing d set due_on = cycle_on, cycle_on = null, cycle_day = null
+     where ${isDueInCycle(tx.account, day)} and d.customer_id = any(${arrayLiteral(customerIds)}::bigint[])`)
+
+/** Notes the day up to which nobody in cycle is left, where anybody is in cycle. */
+export const keepSweptOn = (tx: Transaction, day: IsoDate) =>
   tx.rows(sql`
     insert into billing_cycles (account_id, swept_on)
     select ${tx.account}, ${day} where exists (select from subscription_billing where account_id = ${tx.account} and cycle_day is not null)

@@ -9,7 +9,7 @@ import { readFigures } from '../billing-run/figures.ts'
 import { newRun, sleepUntil } from '../billing-run/run.testing.ts'
 import { workRun } from '../billing-run/run.ts'
 import { reported, tamperWith } from '../verification/tamper.testing.ts'
-import { dueSubscriptions, sweepCycles } from './cycle-queries.ts'
+import { dueSubscriptions, sweepCycles } from './cycles.ts'
 import { subscriptionsDue } from './due.ts'
 
 const service = await startTestService()

@@ -5,7 +5,7 @@ import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill
 import { CHARGED_ONCE } from './failing.ts'
 import { billSteady } from './stamp.ts'
 import type { BillableSubscription } from './queries.ts'
-import { dueSubscriptions, sweepCycles } from './cycle-queries.ts'
+import { dueSubscriptions, sweepCycles } from './cycles.ts'
 import { listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
 
 const ONE_BY_ONE = {
