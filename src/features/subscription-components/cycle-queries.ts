@@ -98,25 +98,8 @@ export interface CountedCycleRow extends UsageCycleRow {
   isStored: boolean
 }
 
-/** Writes what reports have made of cycles, of one subscription or thousands, whose customers are locked. */
-export async function writeCountedCycles(
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly CountedCycleRow[],
-): Promise<void> {
-  const isOpen = ({ isStored, invoiced }: CountedCycleRow) => isStored && invoiced === null
-  const open = cycles.filter(isOpen)
-  if (open.length > 0) await updateCountedCycles(tx, account, open)
-  if (open.length < cycles.length)
-    await upsertUsageCycles(
-      tx,
-      account,
-      cycles.filter((cycle) => !isOpen(cycle)),
-    )
-}
-
 /** Writes the totals of open cycles. Those that lie close together are walked along the small index of what is open, and not looked up one by one. */
-async function updateCountedCycles(tx: Transaction, account: AccountId, cycles: readonly CountedCycleRow[]) {
+export async function updateCountedCycles(tx: Transaction, account: AccountId, cycles: readonly CountedCycleRow[]) {
   const range = rangeOf(cycles, 'subscriptionId')
   const rows = usageTexts(cycles)
   await tx.rows(sql`
