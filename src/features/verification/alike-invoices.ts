@@ -25,7 +25,13 @@ export class AlikeInvoicesReader {
   readonly #known = new Set<string>()
 
   /** Looks at the invoices of a span; returns how many there are. `probe` looks as if nothing had been looked at before. */
-  async look(tx: Transaction, span: Span, probe: OneByOne['some'], oneByOne: OneByOne, report: Report): Promise<number> {
+  async look(
+    tx: Transaction,
+    span: Span,
+    probe: OneByOne['some'],
+    oneByOne: OneByOne,
+    report: Report,
+  ): Promise<number> {
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear()
     const groups = await listAlikeInvoices(tx, tx.account, span, this.#seed)
     const unknown = groups.filter((group) => group.oddIds === null && !this.#known.has(keyOf(group)))

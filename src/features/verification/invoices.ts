@@ -53,7 +53,7 @@ const oneByOne = (tx: Transaction, computed: ComputedShapes): OneByOne => ({
       await checkPage(tx, await listInvoicesOf(tx, tx.account, ids.slice(from, from + PAGE_SIZE)), computed, report)
   },
   async all({ after, upTo }, report) {
-    for (let last = after; last < upTo; ) {
+    for (let last = after; last < upTo;) {
       const page = await listInvoicePage(tx, tx.account, { after: last, upTo }, PAGE_SIZE)
       await checkPage(tx, page, computed, report)
       last = page.length < PAGE_SIZE ? upTo : page.at(-1)!.id

@@ -5,10 +5,11 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { BATCH_ENTRIES_MAX, listPostingBatches, type StoredBatch } from '../ledger/batch-queries.ts'
 import { BATCHES_AT_ONCE, membersOf, shapeIdsOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
+import { joinedIdentifiers } from '../ledger/line-identifiers.ts'
 import { hashOfBatch, hashOfShape } from '../ledger/post-shapes.ts'
 import type { Check, Report } from './difference.ts'
 import { eachPage, type CheckReading } from './pages.ts'
-import { listMisplacedBatches } from './posting-batches-queries.ts'
+import { listBatchIdentifiers, listMisplacedBatches } from './posting-batches-queries.ts'
 
 /** Batches of postings (decision 33): nothing in them was changed, and each of their invoices stands for what is posted of it. */
 
@@ -49,13 +50,17 @@ export const postingBatches: Check = {
   name: 'ledger batches',
   async run(tx, report, reading) {
     const checked = new Map<Id, string>()
-    return eachBatch(tx, reading, (batches, shapes) => {
-      for (const batch of batches) checkBatch(batch, shapes, checked, report)
+    return eachBatch(tx, reading, async (batches, shapes) => {
+      const ends = { first: batches[0]!.id, last: batches.at(-1)!.id }
+      const found = await listBatchIdentifiers(tx, tx.account, ends)
+      const identifiers = new Map(found.map(({ id, charges, taxes }) => [id, joinedIdentifiers(charges, taxes)]))
+      for (const batch of batches)
+        checkBatch({ batch, identifiers: identifiers.get(batch.id) ?? '' }, shapes, checked, report)
     })
   },
 }
 
-function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
+function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
   const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
   const members = membersOf(batch)
   const days: IsoDate[] = []
@@ -72,11 +77,17 @@ function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>
   const longest = Math.max(...members.map(({ shapeId }) => shapes.get(shapeId)?.entries.length ?? 0))
   if (longest > batch.stride)
     report({ ...about, what: 'stride', stored: String(batch.stride), expected: `${longest} or more` })
-  const should = hashOfBatch(
-    batchFacts(batch),
-    members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! })),
-  )
-  if (should !== batch.hash) report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+  const hashed = members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! }))
+  const should = hashOfBatch(batchFacts(batch), hashed, identifiers)
+  // Batches of before do not cover identifiers of lines.
+  if (should !== batch.hash && hashOfBatch(batchFacts(batch), hashed, '') !== batch.hash)
+    report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+}
+
+/** A batch with the identifiers that lines and taxes of its invoices have, as its hash covers them. */
+interface ReadBatch {
+  batch: StoredBatch
+  identifiers: string
 }
 
 type About = { customerId: null; recordType: 'ledger_batch'; recordId: Id }
