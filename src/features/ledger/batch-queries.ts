@@ -179,13 +179,13 @@ const fragmentOf = (row: string, name: string): Fragment => ({
 })
 
 /**
- * Returns the batches `b` that have an invoice, as a relation. Where its identifier is a column, row security keeps what is computed of it from the index, so that
- * every batch before it would be read: the lower bound is therefore a column, too.
+ * Returns the batches that have an invoice, as a subquery. It is fenced by "offset 0": row security keeps a bound that is computed of a column of another table
+ * from the index, so that every batch before it would be read, unless it is a parameter of a subquery.
  */
 export const batchesWith = (account: AccountId, invoiceId: Fragment): Fragment => fragment`
-  (select ${invoiceId} - ${BATCH_INVOICES_MAX} as low offset 0) w
-    join posting_batches b on b.account_id = ${account} and b.first_invoice_id <= ${invoiceId} and b.first_invoice_id > w.low
-     and ${invoiceId} - b.first_invoice_id < cardinality(b.customer_ids)`
+  select b.* from posting_batches b
+   where b.account_id = ${account} and b.first_invoice_id <= ${invoiceId} and b.first_invoice_id > ${invoiceId} - ${BATCH_INVOICES_MAX}
+     and ${invoiceId} - b.first_invoice_id < cardinality(b.customer_ids) offset 0`
 
 /** Entries of batches `b` as the view has them, of a member at its `place`, counted from 1, and of its shape's entry `s`. */
 const entryAt = (customerId: Fragment, place: Fragment): Fragment => fragment`
@@ -207,7 +207,7 @@ const PLACE = fragment`(i.invoice_id - b.first_invoice_id + 1)`
 export const batchedEntriesOfInvoices = (account: AccountId, condition: Fragment): Fragment => fragment`
   select ${entryAt(fragment`i.customer_id`, PLACE)}
     from invoices i
-    cross join lateral (select b.* from ${batchesWith(account, fragment`i.invoice_id`)}) b
+    cross join lateral (${batchesWith(account, fragment`i.invoice_id`)}) b
     join posting_shape_entries s on s.account_id = ${account}
      and s.posting_shape_id = b.shape_ids[case when cardinality(b.shape_ids) = 1 then 1 else ${PLACE}::integer end]
    where i.account_id = ${account} and b.customer_ids[${PLACE}::integer] = i.customer_id ${condition}`

@@ -91,7 +91,7 @@ export const listEntriesOfRecord = (
 export const listBatchedInvoices = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<{ id: Id }>(sql`
     select i.id from unnest(${arrayLiteral(ids)}::bigint[]) as i(id)
-     where exists (select from ${batchesWith(account, fragment`i.id`)})`)
+     where exists (${batchesWith(account, fragment`i.id`)})`)
 
 // Records without any entry. Each should have one, unless its amount is 0. Invoices are looked for between those of batches.
 export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: Id, limit: number) =>
