@@ -50,7 +50,7 @@ async function fill(server: BenchServer, customers: number): Promise<Connection>
 async function sumAllDays(connection: Connection): Promise<void> {
   const db = openAsService(connection)
   // The first look notes what has been drawn, a later one finds that nobody draws any more.
-  for (let idle = 0; idle < 2; ) idle = (await sumDays(db.unscoped)) ? 0 : idle + 1
+  for (let idle = 0; idle < 2;) idle = (await sumDays(db.unscoped)) ? 0 : idle + 1
   await db.close()
 }
 
