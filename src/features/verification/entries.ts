@@ -8,12 +8,12 @@ import {
   movesWithLock,
   type Posting,
 } from '../../engine/money/postings.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Check, type Report } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
+import { reportDifferences, textOf, textsOf } from './entry-texts.ts'
 import {
   listBatchedInvoices,
   listEntriesOfRecord,
@@ -253,70 +253,4 @@ const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
     '\u001f',
   )
 
-/** An entry as people read it; two with the same text are equal. */
-interface EntryText {
-  event: string
-  /** Which of the record's entries it is. */
-  what: string
-  amount: string
-  dated: IsoDate
-}
-
 const SHARES: readonly string[] = ['tax_taken_back', 'bad_debt_tax_relieved'] satisfies LedgerEvent[]
-
-const isEqual = (a: EntryText, b: EntryText): boolean =>
-  a.what === b.what && a.amount === b.amount && a.dated === b.dated
-
-const entryText = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
-
-const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
-  postings.map((posting) =>
-    textOf(
-      {
-        ...posting,
-        taxName: posting.tax?.name ?? null,
-        taxRate: posting.tax?.rate ?? null,
-        taxNumber: posting.tax?.taxNumber ?? null,
-      },
-      currency ?? '',
-    ),
-  )
-
-type Shown = Pick<
-  PostedEntry,
-  'event' | 'isReversal' | 'debit' | 'credit' | 'taxName' | 'taxRate' | 'taxNumber' | 'amountMinor' | 'dated'
->
-
-function textOf(e: Shown, currency: string): EntryText {
-  const number = e.taxNumber === null ? '' : ` (${e.taxNumber})`
-  const tax = e.taxName === null || e.taxRate === null ? '' : ` of ${e.taxName} at ${decimalText(e.taxRate)}${number}`
-  return {
-    event: e.event,
-    what: `entry ${e.event}${e.isReversal ? ' taken back' : ''}${tax}`,
-    amount: `${amountText(e.amountMinor, currency)} ${e.debit} → ${e.credit}`,
-    dated: e.dated,
-  }
-}
-
-function reportDifferences(
-  { type, id, customerId }: { type: LedgerRecordType; id: Id; customerId: CustomerId },
-  entries: readonly EntryText[],
-  should: readonly EntryText[],
-  report: Report,
-): void {
-  const missing = [...should]
-  const without = (some: readonly EntryText[]) =>
-    some.filter((entry) => {
-      const place = missing.findIndex((other) => isEqual(entry, other))
-      if (place >= 0) missing.splice(place, 1)
-      return place < 0
-    })
-  const surplus = without(entries)
-  const about = { customerId, recordType: type, recordId: id } as const
-  for (const entry of surplus) {
-    const place = missing.findIndex((other) => other.what === entry.what)
-    const [other] = place >= 0 ? missing.splice(place, 1) : []
-    report({ ...about, what: entry.what, stored: entryText(entry), expected: other ? entryText(other) : 'nothing' })
-  }
-  for (const other of missing) report({ ...about, what: other.what, stored: 'nothing', expected: entryText(other) })
-}
