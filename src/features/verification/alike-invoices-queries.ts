@@ -13,7 +13,7 @@ export const findInvoices = (db: Queryable, account: AccountId, after: InvoiceId
 export interface AlikeInvoices {
   /** Null where their lines are rows. */
   shapeId: Id | null
-  /** Where their lines are rows: what these have in common, hashed. */
+  /** Hash of what their lines and taxes have in common, where these are rows. */
   content: bigint | null
   currency: string
   totalMinor: bigint

@@ -9,7 +9,7 @@ export interface Span {
 }
 
 /** Ends of a page of identifiers; null where there is none. */
-export interface Page {
+export interface PageEnds {
   first: Id | null
   last: Id | null
   count: number
@@ -17,4 +17,4 @@ export interface Page {
 
 /** Finds the ends of a page, whose identifiers a statement lists as `id`. */
 export const findPage = (db: Queryable, ids: Fragment) =>
-  oneRow<Page>(db, sql`select min(id) as "first", max(id) as "last", count(*)::integer as "count" from (${ids}) p`)
+  oneRow<PageEnds>(db, sql`select min(id) as "first", max(id) as "last", count(*)::integer as "count" from (${ids}) p`)

@@ -1,6 +1,6 @@
 import type { GoOn } from '../../platform/duty.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Page, Span } from './pages-queries.ts'
+import type { PageEnds, Span } from './pages-queries.ts'
 
 /** Records a statement reads at once: memory is bounded by this, whatever the size of the account. */
 export const PAGE_SIZE = 1000
@@ -82,7 +82,7 @@ export async function eachPage<Row extends { id: Id }>(
  */
 export async function eachSpan(
   reading: CheckReading,
-  find: (after: Id, limit: number) => Promise<Page>,
+  find: (after: Id, limit: number) => Promise<PageEnds>,
   look: (span: Span) => Promise<number>,
   size: number,
 ): Promise<number> {
