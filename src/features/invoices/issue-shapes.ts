@@ -85,8 +85,8 @@ export async function issueShapes(
   const own = await collectionOf(tx, shaped, today)
   const ids = await drawManyInvoiceIds(tx, shapeOf.length)
   const heads = placesOf(shapes.map(({ head }) => head))
-  const lines = shapes.map((shape) => shape.lines)
-  const kept = await keepLines(tx, { shapes: lines, shapeOf, invoiceIds: ids, subscriptionIds })
+  const ofShapes = shapes.map((shape) => shape.lines)
+  const { kept, lines } = await keepLines(tx, { shapes: ofShapes, shapeOf, invoiceIds: ids, subscriptionIds })
   const rows = columnsOf(shaped, ids, { heads: heads.places, kept, own, isDated: countsAsSent(context) })
   await insertShapeZeroCharges(
     tx,
@@ -98,7 +98,7 @@ export async function issueShapes(
   await recordIssued(tx, context, shaped, rows, own)
   const customerIds = customers.map(({ customerId }) => customerId)
   const postings = shapes.map(({ posting }) => posting)
-  const unapplied = await postShapes(tx, postings, { ids, customerIds, shapeOf }, now)
+  const unapplied = await postShapes(tx, postings, { ids, customerIds, shapeOf, lines }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
   const about = { firstNumber, at: now, accountVersion: context.account.version }
   const headRows = heads.firsts.map((first, place) => ({

@@ -3,6 +3,7 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { jsonText } from '../../kernel/json.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Stretch } from '../../platform/database/drawn.ts'
+import type { LineIdentifiers } from '../ledger/line-identifiers.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import type { ChargeRow, TaxRow } from './issue-queries.ts'
 import {
@@ -55,8 +56,14 @@ interface ToKeep {
   subscriptionIds: readonly Id[]
 }
 
-/** Keeps lines and taxes of invoices with their shapes. Returns in the given order what each invoice refers to. */
-export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptInvoice[]> {
+/**
+ * Keeps lines and taxes of invoices with their shapes. Returns in the given order what each invoice refers to, and which identifiers its lines and taxes have
+ * been given.
+ */
+export async function keepLines(
+  tx: Transaction,
+  toKeep: ToKeep,
+): Promise<{ kept: KeptInvoice[]; lines: LineIdentifiers }> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes)
   const own = new OwnLines(shapes.map(({ invoice }) => invoice))
@@ -69,9 +76,12 @@ export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptIn
   const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
   const loose: { charges: LooseLine[]; taxes: LooseLine[] } = { charges: [], taxes: [] }
+  const lines: LineIdentifiers = { counts, firstChargeIds: [], firstTaxIds: [] }
   const kept = shapeOf.map((shape, index): KeptInvoice => {
     const ofCharges = charges.take(counts.charges[shape] as number)
     const ofTaxes = taxes.take(counts.taxes[shape] as number)
+    lines.firstChargeIds.push(firstOf(ofCharges))
+    lines.firstTaxIds.push(firstOf(ofTaxes))
     const shapeId = shapeIds[shape] as Id | null
     const [charged, taxed] = [counts.charges[shape] as number, counts.taxes[shape] as number]
     const whose = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id }
@@ -91,8 +101,11 @@ export async function keepLines(tx: Transaction, toKeep: ToKeep): Promise<KeptIn
   if (loose.charges.length > 0) await insertLooseCharges(tx, loose.charges)
   if (loose.taxes.length > 0) await insertLooseTaxes(tx, loose.taxes)
   await own.insert(tx)
-  return kept
+  return { kept, lines }
 }
+
+const firstOf = (ids: Id | readonly Id[] | null): Id | null =>
+  Array.isArray(ids) ? (ids[0] as Id) : (ids as Id | null)
 
 /** Kinds of lines that are kept with a shape: what is billed of components is looked for by subscription, where rows have an index. */
 const KEPT_KINDS: readonly string[] = ['setup', 'trial', 'package', 'package_extension']

@@ -24,6 +24,10 @@ export function membersOf({ firstInvoiceId, customerIds, shapeIds }: StoredBatch
   }))
 }
 
+/** Returns the identifiers of the shapes that invoices of some batches have, each once. */
+export const shapeIdsOf = (batches: readonly StoredBatch[]): Id[] =>
+  [...new Set(batches.flatMap(({ shapeIds }) => shapeIds.split(',')))].map(BigInt)
+
 /** A shape as it is stored. */
 export interface StoredShape {
   entries: readonly ShapeEntry[]
@@ -34,11 +38,11 @@ export interface StoredShape {
 /** Shapes kept in memory, which are mostly those of the next batches too. */
 const SHAPES_KEPT = 5000
 
-/** Returns a function that reads the shapes of batches by identifier; those that it has read it keeps, because they never change within a snapshot. */
+/** Returns a function that reads shapes by identifier; those that it has read it keeps, because they never change within a snapshot. */
 export function shapeReader(db: Queryable, account: Id) {
   const known = new Map<Id, StoredShape>()
-  return async (batches: readonly StoredBatch[]): Promise<ReadonlyMap<Id, StoredShape>> => {
-    const wanted = new Set(batches.flatMap(({ shapeIds }) => shapeIds.split(',').map(BigInt)))
+  return async (ids: readonly Id[]): Promise<ReadonlyMap<Id, StoredShape>> => {
+    const wanted = new Set(ids)
     const missing = [...wanted].filter((id) => !known.has(id))
     if (missing.length === 0) return known
     if (known.size > SHAPES_KEPT) known.clear()

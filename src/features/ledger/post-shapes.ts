@@ -17,6 +17,7 @@ import {
   sendPostingShapes,
   type ShapeEntry,
 } from './batch-queries.ts'
+import { joinedIdentifiers, type LineIdentifiers, textOfIdentifiers } from './line-identifiers.ts'
 import type { HasUnapplied } from './queries.ts'
 
 /**
@@ -36,6 +37,7 @@ export interface PostedInvoices {
   customerIds: readonly CustomerId[]
   /** The place of the shape of each, counted from 0. */
   shapeOf: readonly number[]
+  lines: LineIdentifiers
 }
 
 /** A shape of postings: its entries, and the hash of their text in hexadecimal. */
@@ -192,7 +194,11 @@ function batchesOf(
         low: low + 1,
         high: place,
         ...about,
-        hash: hashOfBatch({ firstEntryId, firstInvoiceId: ids[low]!, stride, postedAt }, members),
+        hash: hashOfBatch(
+          { firstEntryId, firstInvoiceId: ids[low]!, stride, postedAt },
+          members,
+          identifiersOf(posted, low, place),
+        ),
       })
     }
   }
@@ -223,9 +229,17 @@ function membersOf(
   return { members, entries, isAlike, from, to }
 }
 
+/** Returns the text of the identifiers that lines and taxes of the invoices of a batch were given. */
+function identifiersOf({ shapeOf, lines }: PostedInvoices, low: number, end: number): string {
+  const { counts, firstChargeIds, firstTaxIds } = lines
+  const textOf = (firsts: readonly (Id | null)[], count: readonly number[]) =>
+    textOfIdentifiers(firsts.slice(low, end), (place) => count[shapeOf[low + place]!]!)
+  return joinedIdentifiers(textOf(firstChargeIds, counts.charges), textOf(firstTaxIds, counts.taxes))
+}
+
 /**
- * Returns the hash of a batch in hexadecimal: of a line with the identifier of its first entry, the stride and the instant of posting, and one for each invoice
- * with its customer and the hash of its shape.
+ * Returns the hash of a batch in hexadecimal: of a line with the identifier of its first entry, the stride and the instant of posting, one for each invoice
+ * with its customer and the hash of its shape, and the identifiers of their lines and taxes, which batches of before do not cover: their text is empty.
  */
 export function hashOfBatch(
   {
@@ -235,6 +249,7 @@ export function hashOfBatch(
     postedAt,
   }: { firstEntryId: Id; firstInvoiceId: InvoiceId; stride: number; postedAt: Instant },
   members: readonly { customerId: CustomerId; shapeHash: string }[],
+  identifiers: string,
 ): string {
   let text = `${firstEntryId}\u001f${stride}\u001f${postedAt}`
   let invoiceId = firstInvoiceId
@@ -242,5 +257,7 @@ export function hashOfBatch(
     text += `\n${invoiceId}\u001f${customerId}\u001f${shapeHash}`
     invoiceId += 1n
   }
-  return createHash('sha256').update(text).digest('hex')
+  return createHash('sha256')
+    .update(text + identifiers)
+    .digest('hex')
 }

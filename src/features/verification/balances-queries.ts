@@ -1,11 +1,14 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
-import { batchedEntriesOfInvoices } from '../ledger/batch-queries.ts'
+import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { BATCH_INVOICES_MAX } from '../ledger/batch-queries.ts'
+import { findPage } from './pages-queries.ts'
 
-export const listCustomerPage = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
-  db.rows<{ id: CustomerId }>(sql`
-    select customer_id as "id" from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`)
+export const findCustomers = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
+  findPage(
+    db,
+    fragment`select customer_id as id from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`,
+  )
 
 /** A customer's running totals in a currency, beside what its documents and its ledger entries come to. */
 export interface CheckedBalance {
@@ -23,41 +26,36 @@ export interface CheckedBalance {
 }
 
 /** Lists the totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. */
-export const listBalanceDifferences = (db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) =>
-  db.rows<CheckedBalance>(sql`
-    with last as (select coalesce(${upTo}::bigint, 9223372036854775807) as id),
+export function listBalanceDifferences(db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) {
+  const theirs = fragment`account_id = ${account} and customer_id > ${after} and customer_id <= coalesce(${upTo}::bigint, 9223372036854775807)`
+  return db.rows<CheckedBalance>(sql`
+    with chosen as materialized (
+      select invoice_id, customer_id, currency,
+             case when issued_at is not null and cancelled_at is null then total_minor - negative_minor - paid_minor - pending_minor else 0 end as open
+        from invoices where ${theirs}),
+    ${batchedPostings(account)},
     facts as (
       select customer_id, currency, 0 as source, receivable_minor as receivable, unapplied_minor as unapplied, clearing_minor as clearing
-        from customer_totals where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+        from customer_totals where ${theirs}
       union all
-      select customer_id, currency, 1, total_minor - negative_minor - paid_minor - pending_minor, 0, 0 from invoices
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
-         and issued_at is not null and cancelled_at is null
+      select customer_id, currency, 1, open, 0, 0 from chosen
       union all
       select customer_id, currency, 1, amount_minor - negative_minor - paid_minor - pending_minor, 0, 0 from positive_adjustments
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+       where ${theirs}
       union all
-      select customer_id, currency, 1, 0, amount_minor - applied_minor, 0 from negative_adjustments
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+      select customer_id, currency, 1, 0, amount_minor - applied_minor, 0 from negative_adjustments where ${theirs}
       union all
       select customer_id, currency, 1, 0, amount_minor - applied_minor,
              case when origin <> 'recorded' and settled_on is null then amount_minor else 0 end from payments
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last) and failed_on is null
+       where ${theirs} and failed_on is null
       union all
       select customer_id, currency, 2,
              case when debit = 'receivable' then amount_minor else 0 end - case when credit = 'receivable' then amount_minor else 0 end,
              case when credit = 'unapplied' then amount_minor else 0 end - case when debit = 'unapplied' then amount_minor else 0 end,
              case when debit = 'clearing' then amount_minor else 0 end - case when credit = 'clearing' then amount_minor else 0 end
-        from ledger_entries
-       where account_id = ${account} and customer_id > ${after} and customer_id <= (select id from last)
+        from ledger_entries where ${theirs}
       union all
-      select customer_id, currency, 2, amount_minor, 0, 0 from (${batchedEntriesOfInvoices(
-        account,
-        fragment`and i.customer_id > ${after} and i.customer_id <= (select id from last)`,
-      )}) b where debit = 'receivable'),
-    summed as (
-      select customer_id, currency, source, sum(receivable) as receivable, sum(unapplied) as unapplied, sum(clearing) as clearing
-        from facts group by customer_id, currency, source),
+      select customer_id, currency, 2, receivable, 0, 0 from batched),
     beside as (
       select customer_id as "customerId", currency,
              coalesce(sum(receivable) filter (where source = 0), 0)::bigint as "receivable",
@@ -69,8 +67,31 @@ export const listBalanceDifferences = (db: Queryable, account: AccountId, after:
              coalesce(sum(clearing) filter (where source = 0), 0)::bigint as "clearing",
              coalesce(sum(clearing) filter (where source = 1), 0)::bigint as "clearingOpen",
              coalesce(sum(clearing) filter (where source = 2), 0)::bigint as "clearingPosted"
-        from summed group by customer_id, currency)
+        from facts group by customer_id, currency)
     select * from beside
      where receivable <> "receivableOpen" or receivable <> "receivablePosted" or unapplied <> "unappliedOpen"
         or unapplied <> "unappliedPosted" or clearing <> "clearingOpen" or clearing <> "clearingPosted"
      order by "customerId", currency`)
+}
+
+/**
+ * Returns the relation `batched` of what batches have posted of the invoices of `chosen`. Batches are found by the stretches of identifiers in which they begin,
+ * each of them once however many of its invoices are chosen: neighbours are mostly in one batch.
+ */
+const batchedPostings = (account: AccountId): Fragment => fragment`
+    placed as materialized (
+      select invoice_id, customer_id, invoice_id / ${BATCH_INVOICES_MAX} - d.back as stretch from chosen cross join (values (0), (1)) as d(back)),
+    near as materialized (
+      select s.stretch, b.first_invoice_id, b.customer_ids, b.shape_ids
+        from (select stretch, stretch * ${BATCH_INVOICES_MAX} as first, (stretch + 1) * ${BATCH_INVOICES_MAX} as past
+                from (select distinct stretch from placed) d offset 0) s
+        join posting_batches b on b.account_id = ${account} and b.first_invoice_id >= s.first and b.first_invoice_id < s.past),
+    held as materialized (
+      select p.customer_id, b.shape_ids[case when cardinality(b.shape_ids) = 1 then 1 else p.invoice_id - b.first_invoice_id + 1 end] as shape_id
+        from placed p join near b on b.stretch = p.stretch and p.invoice_id >= b.first_invoice_id
+         and b.customer_ids[p.invoice_id - b.first_invoice_id + 1] = p.customer_id),
+    batched as (
+      select h.customer_id, s.currency, s.amount_minor as receivable
+        from held h
+        join posting_shape_entries s on s.account_id = ${account} and s.posting_shape_id = h.shape_id and s.debit = 'receivable'
+         and s.posting_shape_id = any(array(select distinct shape_id from held)))`

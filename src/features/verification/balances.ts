@@ -1,8 +1,10 @@
 import { amountText } from '../../kernel/currencies.ts'
 import { type Check, type Report } from './difference.ts'
-import { type CheckedBalance, listBalanceDifferences } from './balances-queries.ts'
-import { eachPage } from './pages.ts'
-import { listCustomerPage } from './balances-queries.ts'
+import { type CheckedBalance, findCustomers, listBalanceDifferences } from './balances-queries.ts'
+import { eachSpan } from './pages.ts'
+
+/** Customers whose documents and entries are summed at once: as many as need no more memory than a sort has. */
+const CUSTOMERS_AT_ONCE = 2000
 
 /**
  * Running totals of customers, from both sides. Rule: receivable is what is open of issued invoices that are not cancelled and of positive
@@ -16,12 +18,14 @@ export const balances: Check = {
     const look = async (from: bigint, upTo: bigint | null) => {
       for (const row of await listBalanceDifferences(tx, tx.account, from, upTo)) checkBalance(row, report)
       after = upTo ?? after
+      return 0
     }
-    const customers = await eachPage(
+    const customers = await eachSpan(
       reading,
-      (last, limit) => listCustomerPage(tx, tx.account, last, limit),
-      // What lies between the customers of two pages is looked at too, but not what another night looks at.
-      (page) => look(reading.part === undefined ? after : page[0]!.id - 1n, page.at(-1)!.id),
+      (last, limit) => findCustomers(tx, tx.account, last, limit),
+      // What lies between the customers of two spans is looked at too, but not what another night looks at.
+      (span) => look(reading.part === undefined ? after : span.after, span.upTo),
+      CUSTOMERS_AT_ONCE,
     )
     // Beyond the last customer nothing may be: no foreign key keeps totals to customers that are there.
     if (reading.part === undefined) await look(after, null)

@@ -4,11 +4,55 @@ import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
+import { findPage, type Span } from './pages-queries.ts'
 
-export const listSubscriptionPage = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
-  db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
-    select subscription_id as "id", customer_id as "customerId" from subscriptions
-     where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}`)
+export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
+  findPage(
+    db,
+    fragment`
+      select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}`,
+  )
+
+const COVERING = fragment`period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')`
+
+/**
+ * Lists the subscriptions of a span of which charges may cover a day together: all of which they do, and those whose lines overlap where days were given back or
+ * another stretch took over. Lines of several brackets of the same days count as one.
+ */
+export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo }: Span) => {
+  const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
+  return db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
+    with stamped as materialized (
+      select i.subscription_id, i.shape_id from invoices i
+       where i.account_id = ${account} and i.shape_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
+         and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
+    charged as (
+      select subscription_id, kind, item_id, stretch, part, bracket_index, period_from, period_until from charge_rows
+       where ${theirs} and ${COVERING}
+      union all
+      select i.subscription_id, c.kind, c.item_id, c.stretch, c.part, c.bracket_index, c.period_from, c.period_until
+        from stamped i
+        join (select * from shape_charges where account_id = ${account} and shape_id = any(array(select distinct shape_id from stamped))
+                 and ${COVERING} offset 0) c on c.shape_id = i.shape_id),
+    covering as (
+      select subscription_id, case when kind = 'metered' then 2 when kind in ('component', 'component_extension') then 1 else 0 end as class,
+             case when kind in ('package', 'package_extension') then 0 else item_id end as item, period_from, period_until,
+             kind in ('package', 'package_extension') as is_package, kind, stretch, part, bracket_index from charged),
+    lines as (
+      select subscription_id, class, item, period_from, period_until, false as is_double from covering where is_package
+      union all
+      select subscription_id, class, item, period_from, period_until,
+             count(*) <> bit_count(bit_or(1::bigint << least(bracket_index, 62))::bit(64)) from covering where not is_package
+       group by subscription_id, class, item, period_from, period_until, kind, stretch, part),
+    placed as (
+      select subscription_id, is_double, period_from, period_until,
+             lag(period_until) over (partition by subscription_id, class, item order by period_from, period_until desc) as before
+        from lines)
+    select s.subscription_id as "id", s.customer_id as "customerId" from subscriptions s
+     where s.account_id = ${account} and s.subscription_id = any(array(
+             select p.subscription_id from placed p where p.is_double or p.period_until is null or p.period_from < p.before))
+     order by s.subscription_id`)
+}
 
 /** Charge with the days that it covers. */
 export interface CoveringCharge {
@@ -32,5 +76,5 @@ export const listCoveringCharges = (db: Queryable, account: AccountId, ids: read
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, bracket_index as "bracketIndex",
            period_from as "from", period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
       from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
-     where period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')
+     where ${COVERING}
      order by subscription_id, charge_id`)

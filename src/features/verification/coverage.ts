@@ -3,9 +3,10 @@ import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '..
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import type { Check, Report } from './difference.ts'
-import { eachPage } from './pages.ts'
-import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from './coverage-queries.ts'
+import { eachSpan, PAGE_SIZE } from './pages.ts'
+import { type CoveringCharge, findSubscriptions, listCoveringCharges, listOverlapping } from './coverage-queries.ts'
 
 /**
  * No day of a package or component is charged twice. Days that were given back may be charged again; a rise in quantity lies on top of the
@@ -14,15 +15,31 @@ import { type CoveringCharge, listCoveringCharges, listSubscriptionPage } from '
 export const coverage: Check = {
   name: 'days charged twice',
   run: (tx, report, reading) =>
-    eachPage(
+    eachSpan(
       reading,
-      (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
-      async (page) => {
-        const ids = page.map(({ id }) => id)
-        const charges = groupBy(await listCoveringCharges(tx, tx.account, ids), ({ subscriptionId }) => subscriptionId)
-        for (const { id, customerId } of page) checkDays(id, customerId, charges.get(id) ?? [], report)
+      (after, limit) => findSubscriptions(tx, tx.account, after, limit),
+      async (span) => {
+        const doubtful = await listOverlapping(tx, tx.account, span)
+        for (let from = 0; from < doubtful.length; from += PAGE_SIZE)
+          await checkCovering(tx, doubtful.slice(from, from + PAGE_SIZE), report)
+        return doubtful.length
       },
+      SUBSCRIPTIONS_AT_ONCE,
     ),
+}
+
+/** Subscriptions whose charges the database puts in order at once. */
+const SUBSCRIPTIONS_AT_ONCE = 2000
+
+/** Checks subscriptions of which charges may cover a day together. */
+async function checkCovering(
+  tx: Transaction,
+  page: readonly { id: Id; customerId: Id }[],
+  report: Report,
+): Promise<void> {
+  const ids = page.map(({ id }) => id)
+  const charges = groupBy(await listCoveringCharges(tx, tx.account, ids), ({ subscriptionId }) => subscriptionId)
+  for (const { id, customerId } of page) checkDays(id, customerId, charges.get(id) ?? [], report)
 }
 
 interface Span {

@@ -3,7 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import { batchedEntriesOfInvoices, batchHolds } from '../ledger/batch-queries.ts'
+import { batchedEntriesOfInvoices, batchesWith } from '../ledger/batch-queries.ts'
 import type { LedgerRecordType } from '../../engine/money/postings.ts'
 
 /** Entries that no constraint would let in: they do not balance, or name what the ledger does not know. */
@@ -91,15 +91,22 @@ export const listEntriesOfRecord = (
 export const listBatchedInvoices = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<{ id: Id }>(sql`
     select i.id from unnest(${arrayLiteral(ids)}::bigint[]) as i(id)
-     where exists (select 1 from posting_batches b where ${batchHolds(account, fragment`i.id`)})`)
+     where exists (${batchesWith(account, fragment`i.id`)})`)
 
-// Records without any entry. Each should have one, unless its amount is 0.
+// Records without any entry. Each should have one, unless its amount is 0. Invoices are looked for between those of batches.
 export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id }>(sql`
-    select r.invoice_id as "id" from invoices r
-     where r.account_id = ${account} and r.invoice_id > ${after} and r.issued_at is not null and not exists (select 1 from ledger_entries e
+    with batched as materialized (
+      select first_invoice_id as first, first_invoice_id + cardinality(customer_ids) as past from posting_batches where account_id = ${account}),
+    gaps as materialized (
+      select greatest(max(past) over (order by first rows between unbounded preceding and 1 preceding), 0) as low, first as high from batched
+      union all select greatest(max(past), 0), 9223372036854775807 from batched)
+    select r.invoice_id as "id" from gaps g
+      cross join lateral (
+        select invoice_id from invoices
+         where account_id = ${account} and invoice_id >= g.low and invoice_id < g.high and invoice_id > ${after} and issued_at is not null offset 0) r
+     where g.low < g.high and not exists (select 1 from ledger_entries e
        where e.account_id = ${account} and e.record_type = 'invoice' and e.record_id = r.invoice_id)
-       and not exists (select 1 from posting_batches b where ${batchHolds(account, fragment`r.invoice_id`)})
      order by r.invoice_id limit ${limit}`)
 
 export const listUnpostedPayments = (db: Queryable, account: AccountId, after: Id, limit: number) =>

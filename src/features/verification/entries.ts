@@ -8,12 +8,12 @@ import {
   movesWithLock,
   type Posting,
 } from '../../engine/money/postings.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Check, type Report } from './difference.ts'
 import { EXPECTED, type Expected } from './expected.ts'
+import { reportDifferences, textOf, textsOf } from './entry-texts.ts'
 import {
   listBatchedInvoices,
   listEntriesOfRecord,
@@ -123,8 +123,25 @@ export async function comparePage(tx: Transaction, page: readonly PostedEntry[],
   }
 }
 
-const byRecord = (entries: readonly PostedEntry[]) =>
-  groupBy(entries, ({ customerId, recordType, recordId }) => `${customerId} ${recordType} ${recordId}`).values()
+/** Returns entries by customer and record. Those of one mostly stand together, so that few texts are made of them. */
+function byRecord(entries: readonly PostedEntry[]): Iterable<PostedEntry[]> {
+  const runs: PostedEntry[][] = []
+  for (const entry of entries) {
+    const run = runs.at(-1)
+    if (run && isOfRecord(entry, run[0]!)) run.push(entry)
+    else runs.push([entry])
+  }
+  const found = new Map<string, PostedEntry[]>()
+  for (const run of runs) {
+    const { customerId, recordType, recordId } = run[0]!
+    const key = `${customerId} ${recordType} ${recordId}`
+    found.set(key, [...(found.get(key) ?? []), ...run])
+  }
+  return found.values()
+}
+
+const isOfRecord = (entry: PostedEntry, other: PostedEntry): boolean =>
+  entry.recordId === other.recordId && entry.customerId === other.customerId && entry.recordType === other.recordType
 
 /**
  * Compares what was posted from an entry on with its records. Entries of one record are read a page at a time, and without those of before: what
@@ -176,8 +193,31 @@ const compareUnposted = (tx: Transaction, type: LedgerRecordType, report: Report
     },
   )
 
+/** Reports whether entries of one record are just those that it stands for, in their order, as those of most records are. */
+const isPosted = (entries: readonly PostedEntry[], { customerId, currency, postings }: Expected): boolean =>
+  entries[0]!.customerId === customerId &&
+  entries.length === postings.length &&
+  entries.every((entry, place) => isEntry(entry, postings[place]!, currency))
+
+/** Reports whether an entry is a posting; one that takes another back is compared with all others. */
+const isEntry = (entry: PostedEntry, posting: Posting, currency: string | null): boolean =>
+  !entry.isReversal &&
+  !posting.isReversal &&
+  entry.event === posting.event &&
+  entry.debit === posting.debit &&
+  entry.credit === posting.credit &&
+  entry.amountMinor === posting.amountMinor &&
+  entry.dated === posting.dated &&
+  entry.currency === currency &&
+  (entry.taxName ?? null) === (posting.tax?.name ?? null) &&
+  entry.taxNumber === (posting.tax?.taxNumber ?? null) &&
+  (entry.taxRate === null
+    ? posting.tax === null
+    : posting.tax !== null && decimalText(entry.taxRate) === decimalText(posting.tax.rate))
+
 /** Compares the entries of one record under one customer with what the record stands for. */
 function compareRecord(entries: readonly PostedEntry[], expected: Expected | undefined, report: Report): void {
+  if (expected && isPosted(entries, expected)) return
   const { recordType: type, recordId: id, customerId, currency } = entries[0]!
   const left = netOf(entries).map((entry) => textOf(entry, entry.currency))
   const should = expected?.customerId === customerId ? textsOf(expected.postings, expected.currency ?? currency) : []
@@ -213,70 +253,4 @@ const sideKey = (e: PostedEntry, debit: string, credit: string): string =>
     '\u001f',
   )
 
-/** An entry as people read it; two with the same text are equal. */
-interface EntryText {
-  event: string
-  /** Which of the record's entries it is. */
-  what: string
-  amount: string
-  dated: IsoDate
-}
-
 const SHARES: readonly string[] = ['tax_taken_back', 'bad_debt_tax_relieved'] satisfies LedgerEvent[]
-
-const isEqual = (a: EntryText, b: EntryText): boolean =>
-  a.what === b.what && a.amount === b.amount && a.dated === b.dated
-
-const entryText = ({ amount, dated }: EntryText): string => `${amount} on ${dated}`
-
-const textsOf = (postings: readonly Posting[], currency: string | null): EntryText[] =>
-  postings.map((posting) =>
-    textOf(
-      {
-        ...posting,
-        taxName: posting.tax?.name ?? null,
-        taxRate: posting.tax?.rate ?? null,
-        taxNumber: posting.tax?.taxNumber ?? null,
-      },
-      currency ?? '',
-    ),
-  )
-
-type Shown = Pick<
-  PostedEntry,
-  'event' | 'isReversal' | 'debit' | 'credit' | 'taxName' | 'taxRate' | 'taxNumber' | 'amountMinor' | 'dated'
->
-
-function textOf(e: Shown, currency: string): EntryText {
-  const number = e.taxNumber === null ? '' : ` (${e.taxNumber})`
-  const tax = e.taxName === null || e.taxRate === null ? '' : ` of ${e.taxName} at ${decimalText(e.taxRate)}${number}`
-  return {
-    event: e.event,
-    what: `entry ${e.event}${e.isReversal ? ' taken back' : ''}${tax}`,
-    amount: `${amountText(e.amountMinor, currency)} ${e.debit} → ${e.credit}`,
-    dated: e.dated,
-  }
-}
-
-function reportDifferences(
-  { type, id, customerId }: { type: LedgerRecordType; id: Id; customerId: CustomerId },
-  entries: readonly EntryText[],
-  should: readonly EntryText[],
-  report: Report,
-): void {
-  const missing = [...should]
-  const without = (some: readonly EntryText[]) =>
-    some.filter((entry) => {
-      const place = missing.findIndex((other) => isEqual(entry, other))
-      if (place >= 0) missing.splice(place, 1)
-      return place < 0
-    })
-  const surplus = without(entries)
-  const about = { customerId, recordType: type, recordId: id } as const
-  for (const entry of surplus) {
-    const place = missing.findIndex((other) => other.what === entry.what)
-    const [other] = place >= 0 ? missing.splice(place, 1) : []
-    report({ ...about, what: entry.what, stored: entryText(entry), expected: other ? entryText(other) : 'nothing' })
-  }
-  for (const other of missing) report({ ...about, what: other.what, stored: 'nothing', expected: entryText(other) })
-}

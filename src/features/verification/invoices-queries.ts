@@ -3,6 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { Span } from './pages-queries.ts'
 
 export interface CheckedInvoice {
   id: InvoiceId
@@ -24,11 +25,12 @@ export interface CheckedInvoice {
   isAccountFrozen: boolean
 }
 
-export const listInvoicePage = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
+export const listInvoicePage = (db: Queryable, account: AccountId, { after, upTo }: Span, limit: number) =>
   listChecked(
     db,
     account,
-    fragment`select * from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}`,
+    fragment`
+      select * from invoices where account_id = ${account} and invoice_id > ${after} and invoice_id <= ${upTo} order by invoice_id limit ${limit}`,
   )
 
 export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>

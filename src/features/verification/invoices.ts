@@ -8,8 +8,10 @@ import { BATCH_ENTRIES_MAX, listPostingBatches } from '../ledger/batch-queries.t
 import { BATCHES_AT_ONCE, membersOf } from '../ledger/batches.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
+import { AlikeInvoicesReader, type OneByOne } from './alike-invoices.ts'
+import { findInvoices } from './alike-invoices-queries.ts'
 import { type Check, type Report } from './difference.ts'
-import { eachPage, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
+import { eachSpan, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
 import { checkReferences, ComputedShapes } from './shapes.ts'
 import {
   type AppliedTo,
@@ -30,10 +32,34 @@ export const invoices: Check = {
   async run(tx, report, reading) {
     const computed = new ComputedShapes()
     const check = (page: readonly CheckedInvoice[]) => checkPage(tx, page, computed, report)
-    const looked = await eachPage(reading, (after, limit) => listInvoicePage(tx, tx.account, after, limit), check)
+    const alike = new AlikeInvoicesReader()
+    const looked = await eachSpan(
+      reading,
+      (after, limit) => findInvoices(tx, tx.account, after, limit),
+      (span) => alike.look(tx, span, oneByOne(tx, new ComputedShapes()).some, oneByOne(tx, computed), report),
+      INVOICES_AT_ONCE,
+    )
     return looked + (reading.part ? await checkPosted(tx, reading.part, check, reading) : 0)
   },
 }
+
+/** Invoices that the database compares at once. */
+const INVOICES_AT_ONCE = 4096
+
+/** Returns how invoices are looked at, each by its own rows, a page at a time. */
+const oneByOne = (tx: Transaction, computed: ComputedShapes): OneByOne => ({
+  async some(ids, report) {
+    for (let from = 0; from < ids.length; from += PAGE_SIZE)
+      await checkPage(tx, await listInvoicesOf(tx, tx.account, ids.slice(from, from + PAGE_SIZE)), computed, report)
+  },
+  async all({ after, upTo }, report) {
+    for (let last = after; last < upTo;) {
+      const page = await listInvoicePage(tx, tx.account, { after: last, upTo }, PAGE_SIZE)
+      await checkPage(tx, page, computed, report)
+      last = page.length < PAGE_SIZE ? upTo : page.at(-1)!.id
+    }
+  },
+})
 
 /** Checks invoices of other nights to which something was posted. */
 async function checkPosted(

@@ -1,5 +1,6 @@
 import type { GoOn } from '../../platform/duty.ts'
 import type { Id } from '../../kernel/ids.ts'
+import type { PageEnds, Span } from './pages-queries.ts'
 
 /** Records a statement reads at once: memory is bounded by this, whatever the size of the account. */
 export const PAGE_SIZE = 1000
@@ -73,4 +74,39 @@ export async function eachPage<Row extends { id: Id }>(
   }
   keep(before !== undefined && before > last ? before : last)
   return count
+}
+
+/**
+ * Goes through the identifiers of a list in spans with so many records at most, for statements that answer only what is wanted of a span; answers how many
+ * records were looked at, by what `look` answers.
+ */
+export async function eachSpan(
+  reading: CheckReading,
+  find: (after: Id, limit: number) => Promise<PageEnds>,
+  look: (span: Span) => Promise<number>,
+  size: number,
+): Promise<number> {
+  const { before, keep } = reading.endOf()
+  let after = nextRead(reading, 0n, before)
+  let looked = 0
+  let last = 0n
+  for (;;) {
+    reading.goOn()
+    const page = await find(after, size)
+    if (page.last === null || page.first === null) break
+    last = page.last
+    const end = endOfRead(reading, after + 1n, before)
+    const upTo = end !== undefined && end < page.last ? end : page.last
+    if (page.first <= upTo) looked += await look({ after, upTo })
+    if (upTo === page.last && page.count < size) break
+    after = nextRead(reading, page.first > upTo ? page.first - 1n : upTo, before)
+  }
+  keep(before !== undefined && before > last ? before : last)
+  return looked
+}
+
+/** Returns the last identifier of those that are read from one on; undefined where all are. */
+function endOfRead({ part }: CheckReading, first: Id, before: Id | undefined): Id | undefined {
+  if (part === undefined || (before !== undefined && first > before)) return undefined
+  return (first / BLOCK + 1n) * BLOCK - 1n
 }

@@ -1,18 +1,15 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { LEDGER_ACCOUNTS, type Posting } from '../../engine/money/postings.ts'
+import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { earlier, type IsoDate, later } from '../../kernel/calendar.ts'
-import { decimalText } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listPostingBatches, type ShapeEntry, type StoredBatch } from '../ledger/batch-queries.ts'
-import { BATCHES_AT_ONCE, type Member, membersOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
+import { BATCH_ENTRIES_MAX, listPostingBatches, type StoredBatch } from '../ledger/batch-queries.ts'
+import { BATCHES_AT_ONCE, membersOf, shapeIdsOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
+import { joinedIdentifiers } from '../ledger/line-identifiers.ts'
 import { hashOfBatch, hashOfShape } from '../ledger/post-shapes.ts'
 import type { Check, Report } from './difference.ts'
-import { comparePage } from './entries.ts'
-import { listEntriesOfRecord } from './entries-queries.ts'
-import { EXPECTED, type Expected } from './expected.ts'
 import { eachPage, type CheckReading } from './pages.ts'
-import { listMisplacedBatches } from './posting-batches-queries.ts'
+import { listBatchIdentifiers, listMisplacedBatches } from './posting-batches-queries.ts'
 
 /** Batches of postings (decision 33): nothing in them was changed, and each of their invoices stands for what is posted of it. */
 
@@ -30,7 +27,7 @@ async function eachBatch(
     fromMark(reading),
     (after, limit) => listPostingBatches(tx, tx.account, after, limit),
     async (batches) => {
-      await look(batches, await shapesOf(batches))
+      await look(batches, await shapesOf(shapeIdsOf(batches)))
       for (const { customerIds } of batches) invoices += customerIds.split(',').length
     },
     BATCHES_AT_ONCE,
@@ -39,7 +36,7 @@ async function eachBatch(
 }
 
 /** Returns a reading that also takes batches from the mark of the last clean night on: those that were not yet committed then. */
-const fromMark = (reading: CheckReading): CheckReading => ({
+export const fromMark = (reading: CheckReading): CheckReading => ({
   ...reading,
   endOf() {
     const { before, keep } = reading.endOf()
@@ -53,13 +50,17 @@ export const postingBatches: Check = {
   name: 'ledger batches',
   async run(tx, report, reading) {
     const checked = new Map<Id, string>()
-    return eachBatch(tx, reading, (batches, shapes) => {
-      for (const batch of batches) checkBatch(batch, shapes, checked, report)
+    return eachBatch(tx, reading, async (batches, shapes) => {
+      const ends = { first: batches[0]!.id, last: batches.at(-1)!.id }
+      const found = await listBatchIdentifiers(tx, tx.account, ends)
+      const identifiers = new Map(found.map(({ id, charges, taxes }) => [id, joinedIdentifiers(charges, taxes)]))
+      for (const batch of batches)
+        checkBatch({ batch, identifiers: identifiers.get(batch.id) ?? '' }, shapes, checked, report)
     })
   },
 }
 
-function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
+function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
   const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
   const members = membersOf(batch)
   const days: IsoDate[] = []
@@ -76,11 +77,17 @@ function checkBatch(batch: StoredBatch, shapes: Shapes, checked: Map<Id, string>
   const longest = Math.max(...members.map(({ shapeId }) => shapes.get(shapeId)?.entries.length ?? 0))
   if (longest > batch.stride)
     report({ ...about, what: 'stride', stored: String(batch.stride), expected: `${longest} or more` })
-  const should = hashOfBatch(
-    batchFacts(batch),
-    members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! })),
-  )
-  if (should !== batch.hash) report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+  const hashed = members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! }))
+  const should = hashOfBatch(batchFacts(batch), hashed, identifiers)
+  // Batches of before do not cover identifiers of lines.
+  if (should !== batch.hash && hashOfBatch(batchFacts(batch), hashed, '') !== batch.hash)
+    report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
+}
+
+/** A batch with the identifiers that lines and taxes of its invoices have, as its hash covers them. */
+interface ReadBatch {
+  batch: StoredBatch
+  identifiers: string
 }
 
 type About = { customerId: null; recordType: 'ledger_batch'; recordId: Id }
@@ -155,60 +162,3 @@ export const batchPlaces: Check = {
     return rows.length
   },
 }
-
-/** Entries of each invoice of a batch, with all others of it, are what the posting rules make of the invoice. */
-export const batchedEntries: Check = {
-  // Another name than that of the entries that stand by themselves: how far each was verified is kept under it.
-  name: 'entries of batches',
-  run: (tx, report, reading) =>
-    eachBatch(tx, reading, async (batches, shapes) => {
-      const members = batches.flatMap(membersOf)
-      const expected = await EXPECTED.invoice(
-        tx,
-        members.map(({ invoiceId }) => invoiceId),
-      )
-      for (const member of members) {
-        const shape = shapes.get(member.shapeId)?.entries ?? []
-        if (isPosted(member, expected.get(member.invoiceId), shape)) continue
-        await compareMember(tx, member, shape.length, report)
-      }
-    }),
-}
-
-/** Reports whether an invoice stands for just what its shape posts. */
-const isPosted = ({ customerId }: Member, expected: Expected | undefined, shape: readonly ShapeEntry[]): boolean =>
-  expected?.customerId === customerId &&
-  expected.postings.length === shape.length &&
-  expected.postings.every((posting, line) => isEntry(posting, expected.currency, shape[line]!))
-
-const isEntry = (posting: Posting, currency: string | null, entry: ShapeEntry): boolean =>
-  posting.event === 'invoice_issued' &&
-  !posting.isReversal &&
-  posting.debit === entry.debit &&
-  posting.credit === entry.credit &&
-  posting.amountMinor === entry.amountMinor &&
-  posting.dated === entry.dated &&
-  currency === entry.currency &&
-  (posting.tax === null
-    ? entry.taxName === null
-    : posting.tax.name === entry.taxName &&
-      decimalText(posting.tax.rate) === entry.taxRate &&
-      posting.tax.taxNumber === entry.taxNumber)
-
-/** Compares an invoice with all its entries, but for one that has entries of its own besides: it is compared with these. */
-async function compareMember(tx: Transaction, member: Member, entries: number, report: Report): Promise<void> {
-  const all = await listEntriesOfRecord(tx, tx.account, member.customerId, 'invoice', member.invoiceId)
-  if (all.length === 0) reportStrange(member, report)
-  else if (all.length <= entries) await comparePage(tx, all, report)
-}
-
-/** Reports an invoice of a batch that is not that customer's, or is not there. */
-const reportStrange = ({ customerId, invoiceId }: Member, report: Report) =>
-  report({
-    customerId,
-    recordType: 'invoice',
-    recordId: invoiceId,
-    what: 'entry invoice_issued',
-    stored: 'some in a batch',
-    expected: 'nothing, because the invoice is not that customer’s',
-  })

@@ -1,32 +1,32 @@
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Check } from './difference.ts'
-import { eachPage } from './pages.ts'
-import { listSubscriptionPage } from './coverage-queries.ts'
+import { findSubscriptions } from './coverage-queries.ts'
+import { eachSpan } from './pages.ts'
 import { listUsageDifferences } from './usage-queries.ts'
+
+/** Subscriptions whose cycles the database compares at once. */
+const SUBSCRIPTIONS_AT_ONCE = 2000
 
 /** Checks that the invoiced quantity of a usage cycle is that of its last charge, from which the difference for late usage is counted. */
 export const usageCycles: Check = {
   name: 'usage cycles',
   run: (tx, report, reading) =>
-    eachPage(
+    eachSpan(
       reading,
-      (after, limit) => listSubscriptionPage(tx, tx.account, after, limit),
-      async (page) => {
-        const ids = page.map(({ id }) => id)
-        const customerOf = new Map(page.map(({ id, customerId }) => [id, customerId]))
-        for (const { subscriptionId, componentId, from, invoiced, charged } of await listUsageDifferences(
-          tx,
-          tx.account,
-          ids,
-        ))
+      (after, limit) => findSubscriptions(tx, tx.account, after, limit),
+      async (span) => {
+        const found = await listUsageDifferences(tx, tx.account, span)
+        for (const { subscriptionId, customerId, componentId, from, invoiced, charged } of found)
           report({
-            customerId: customerOf.get(subscriptionId) ?? null,
+            customerId,
             recordType: 'subscription',
             recordId: subscriptionId,
             what: `units invoiced of component ${componentId} in the cycle from ${from}`,
             stored: decimalText(invoiced),
             expected: charged === null ? 'none, for no charge has any' : decimalText(charged),
           })
+        return found.length
       },
+      SUBSCRIPTIONS_AT_ONCE,
     ),
 }

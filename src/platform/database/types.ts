@@ -17,8 +17,17 @@ const BYTEA = 17
 const INT8_ARRAY = 1016
 const TEXT_ARRAY = 1009
 
-/** Returns "2026-11-21 16:00:00.123456+00" as "2026-11-21T16:00:00.123Z"; sessions always run in UTC. */
+let lastMoment = ''
+let lastInstant = ''
+
+/** Returns "2026-11-21 16:00:00.123456+00" as "2026-11-21T16:00:00.123Z", and shares it between neighbouring rows; sessions always run in UTC. */
 function instantFromText(text: string): string {
+  if (text === lastMoment) return lastInstant
+  lastMoment = text
+  return (lastInstant = madeInstant(text))
+}
+
+function madeInstant(text: string): string {
   const day = text.slice(0, 10)
   const time = text.slice(11, 19)
   const fraction = text.length > 22 && text[19] === '.' ? text.slice(20, -3).padEnd(3, '0').slice(0, 3) : '000'

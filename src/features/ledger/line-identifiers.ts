@@ -1,0 +1,28 @@
+import type { Id } from '../../kernel/ids.ts'
+
+/** Identifiers that lines and taxes of invoices were given when these were issued together, as the hash of their batch covers them. */
+export interface LineIdentifiers {
+  /** How many lines and taxes an invoice has, by the place of its shape. */
+  counts: { charges: readonly number[]; taxes: readonly number[] }
+  /** Of each invoice; null where it has none. */
+  firstChargeIds: (Id | null)[]
+  firstTaxIds: (Id | null)[]
+}
+
+/**
+ * Returns the text of identifiers that invoices of a batch were given: a line for each invoice whose first one does not follow the last one before it, with its
+ * place, counted from 0. Identifiers of a batch mostly follow each other, so that there is one line.
+ */
+export function textOfIdentifiers(firsts: readonly (Id | null)[], countAt: (place: number) => number): string {
+  let text = ''
+  let next: Id | undefined
+  for (const [place, first] of firsts.entries()) {
+    if (first === null) continue
+    if (first !== next) text += `\n${place}\u001f${first}`
+    next = first + BigInt(countAt(place))
+  }
+  return text
+}
+
+/** Returns the texts of identifiers of lines and of taxes as the hash of a batch covers them. */
+export const joinedIdentifiers = (charges: string, taxes: string): string => `\n${charges}\n${taxes}`

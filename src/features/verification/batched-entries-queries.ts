@@ -1,0 +1,49 @@
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { findPage, type Span } from './pages-queries.ts'
+
+export const findBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  findPage(
+    db,
+    fragment`
+      select first_entry_id as id from posting_batches where account_id = ${account} and first_entry_id > ${after} order by first_entry_id limit ${limit}`,
+  )
+
+/** Invoices of batches that are alike in all that their postings follow from, or one that is like no other. */
+export interface BatchedAlike {
+  postingShapeId: Id
+  firstId: InvoiceId
+  count: number
+  /** Of one that is like no other: its customer, as the batch has it. All else is null then. */
+  customerId: CustomerId | null
+  shapeId: Id | null
+  currency: string | null
+  dated: IsoDate | null
+  totalMinor: bigint | null
+}
+
+/**
+ * Lists the invoices of the batches whose first entries a span has, as groups that are alike. One that is not there, not that customer's, not issued, cancelled, or
+ * whose taxes are rows, is like no other.
+ */
+export const listBatchedAlike = (db: Queryable, account: AccountId, { after, upTo }: Span) =>
+  db.rows<BatchedAlike>(sql`
+    with members as materialized (
+      select b.first_invoice_id + m.place - 1 as invoice_id, m.customer_id, coalesce(m.shape_id, b.shape_ids[1]) as posting_shape_id
+        from posting_batches b
+        cross join lateral unnest(b.customer_ids, b.shape_ids) with ordinality as m(customer_id, shape_id, place)
+       where b.account_id = ${account} and b.first_entry_id > ${after} and b.first_entry_id <= ${upTo}),
+    placed as (
+      select m.posting_shape_id, m.invoice_id, i.shape_id, i.currency, i.invoice_date, i.total_minor,
+             case when i.shape_id is null then m.invoice_id end as alone_id, case when i.shape_id is null then m.customer_id end as customer_id
+        from members m
+        left join (
+          select invoice_id, customer_id, shape_id, currency, invoice_date, total_minor from invoices
+           where account_id = ${account} and invoice_id = any(array(select invoice_id from members))
+             and shape_id is not null and issued_at is not null and cancelled_on is null offset 0) i
+          on i.invoice_id = m.invoice_id and i.customer_id = m.customer_id)
+    select posting_shape_id as "postingShapeId", min(invoice_id) as "firstId", count(*)::integer as "count", customer_id as "customerId",
+           shape_id as "shapeId", currency, invoice_date as "dated", total_minor as "totalMinor"
+      from placed group by posting_shape_id, shape_id, currency, invoice_date, total_minor, alone_id, customer_id order by min(invoice_id)`)
