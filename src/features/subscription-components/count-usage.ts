@@ -15,7 +15,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
 import { listStoredComponents } from './queries.ts'
-import { type CountedCycleRow, listUsageCycles, updateCountedCycles, upsertUsageCycles } from './cycle-queries.ts'
+import { type CountedCycleRow, listUsageCycles, upsertUsageCycles } from './cycle-queries.ts'
 import type { OpeningUsage } from './resolve.ts'
 import {
   deleteOpening,
@@ -361,17 +361,4 @@ export async function recordOpening(
     ),
   )
   await keepUsage(tx, context, entries, tallies, () => customerId)
-}
-
-/** Writes what reports have made of cycles, of one subscription or thousands, whose customers are locked. */
-export async function writeCountedCycles(
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly CountedCycleRow[],
-): Promise<void> {
-  const isOpen = ({ isStored, invoiced }: CountedCycleRow) => isStored && invoiced === null
-  const open = cycles.filter(isOpen)
-  if (open.length > 0) await updateCountedCycles(tx, account, open)
-  const others = cycles.filter((cycle) => !isOpen(cycle))
-  if (others.length > 0) await upsertUsageCycles(tx, account, others)
 }

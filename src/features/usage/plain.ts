@@ -3,7 +3,12 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { NotPlain } from '../../platform/http/plain-body.ts'
-import { type UsageReport, writeCountedCycles } from '../subscription-components/count-usage.ts'
+import type { UsageReport } from '../subscription-components/count-usage.ts'
+import {
+  type CountedCycleRow,
+  updateCountedCycles,
+  upsertUsageCycles,
+} from '../subscription-components/cycle-queries.ts'
 import { insertUsageInBatches, KEY_HASH, type UsageGroup } from '../subscription-components/usage-batch-queries.ts'
 import { listKnownKeys } from '../subscription-components/usage-queries.ts'
 import { recordBulk } from './actions.ts'
@@ -45,10 +50,19 @@ export async function recordPlain(tx: Transaction, context: RequestContext, usag
     const writing = insertUsageInBatches(tx, columns, entries as readonly UsageGroup[], events, event)
     await Promise.all([
       refuseOn(writing, { [KEY_HASH]: () => new NotPlain() }),
-      writeCountedCycles(tx, tx.account, tallies.settle()),
+      writeCountedCycles(tx, tallies.settle()),
     ])
   })
   return usage.length
+}
+
+/** Writes what reports have made of cycles, of one subscription or thousands, whose customers are locked. */
+async function writeCountedCycles(tx: Transaction, cycles: readonly CountedCycleRow[]): Promise<void> {
+  const isOpen = ({ isStored, invoiced }: CountedCycleRow) => isStored && invoiced === null
+  const open = cycles.filter(isOpen)
+  if (open.length > 0) await updateCountedCycles(tx, tx.account, open)
+  const others = cycles.filter((cycle) => !isOpen(cycle))
+  if (others.length > 0) await upsertUsageCycles(tx, tx.account, others)
 }
 
 /** Keys that are looked for before anything is written. */
