@@ -66,11 +66,16 @@ export const countDueInCycle = (db: Queryable, account: AccountId, until: IsoDat
 export const getCycles = (db: Queryable, account: AccountId) =>
   oneRow<{ swept: IsoDate | null; days: string }>(
     db,
+    // One step of the index from each day to the next one: asked day by day, PostgreSQL would go through all rows for a day that nobody has.
     sql`
+    with recursive known as (
+      (select cycle_day as day from subscription_billing where account_id = ${account} and cycle_day is not null order by account_id, cycle_day limit 1)
+      union all
+      select (select b.cycle_day from subscription_billing b where b.account_id = ${account} and b.cycle_day > known.day
+               order by b.account_id, b.cycle_day limit 1) from known where known.day is not null)
     select coalesce((select swept_on from billing_cycles where account_id = ${account}),
                     (select min(cycle_on) - 1 from subscription_billing where account_id = ${account} and cycle_day is not null)) as "swept",
-           array_to_string(array(select day from generate_series(1, 31) as day cross join lateral (
-             select from subscription_billing where account_id = ${account} and cycle_day = day::smallint limit 1) as found), ',') as "days"`,
+           (select coalesce(string_agg(day::text, ','), '') from known) as "days"`,
   )
 
 /** Returns whether a subscription of a customer that is not paused is due in its cycle on a day. */
