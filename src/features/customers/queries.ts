@@ -4,7 +4,15 @@ import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWo
 import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import {
+  countOf,
+  firstRow,
+  type OfMany,
+  oneRow,
+  type Queryable,
+  type Transaction,
+} from '../../platform/database/database.ts'
+import type { Refusals } from '../../platform/database/failures.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import {
   arrayLiteral,
@@ -265,24 +273,59 @@ const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
   return fragment`${type === 'jsonb' && value !== null ? JSON.stringify(value) : value}::${namesOf(type)}`
 }
 
-/** Adds a customer. Without a reference it gets one of the service's own, made from the identifier. */
-export const insertCustomer = (
+/** A customer under the identifier that was drawn for it, as it is added. */
+export interface NewCustomer extends CustomerInput {
+  id: CustomerId
+  createdAt: Instant
+  statementDueOn: IsoDate | null
+}
+
+const drawing: OfMany<string | null> = (account, currencies) => sql`
+    with held as materialized (
+      select currency from account_currencies
+       where account_id = ${account} and currency = any (${arrayLiteral([...new Set(currencies)])}::text[]) for key share)
+    select nextval('customers_customer_id_seq') as "id", w.currency in (select currency from held) as "isHeld"
+      from unnest(${arrayLiteral(currencies)}::text[]) as w(currency)`
+
+/**
+ * Draws the identifier of a new customer, so that all that adding it causes can be written without waiting. Keeps its currency from being deleted until the
+ * commit; `isHeld` is false where the account does not have it.
+ */
+export async function drawCustomer(
   tx: Transaction,
-  account: AccountId,
-  c: Settable,
-  { now, today }: { now: Instant; today: IsoDate },
-) =>
-  oneRow<Customer>(
-    tx,
-    sql`
-    with drawn as (select nextval('customers_customer_id_seq') as id)
-    insert into customers as c (account_id, customer_id, created_at, statement_due_on,
-      ${namesOf(CUSTOMER_FIELD_NAMES.map((name) => CUSTOMER_FIELDS[name].column).join(', '))})
-    select ${account}, drawn.id, ${now}::timestamptz, ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date,
-      ${listed(CUSTOMER_FIELD_NAMES.map((name) => (name === 'reference' ? fragment`coalesce(${c.reference}, 'C' || drawn.id)` : valueOf(c, name))))}
-      from drawn
-    returning ${CUSTOMER_COLUMNS}`,
-  )
+  currency: string | null,
+): Promise<{ id: CustomerId; isHeld: boolean | null }> {
+  const [drawn] = await tx.joint<string | null, { id: CustomerId; isHeld: boolean | null }>(drawing, [currency])
+  assert(drawn, 'a customer has an identifier')
+  return drawn
+}
+
+const SET_NAMES = namesOf(CUSTOMER_FIELD_NAMES.map((name) => CUSTOMER_FIELDS[name].column).join(', '))
+const SET_TYPES = namesOf(
+  CUSTOMER_FIELD_NAMES.map((name) => `${CUSTOMER_FIELDS[name].column} ${CUSTOMER_FIELDS[name].type}`).join(', '),
+)
+
+/** Returns a customer as the insert reads it, by the names of columns. */
+const asRow = (c: NewCustomer): object => ({
+  customer_id: String(c.id),
+  created_at: c.createdAt,
+  statement_due_on: c.statementDueOn,
+  ...Object.fromEntries(
+    CUSTOMER_FIELD_NAMES.map((name) => {
+      const value = c[name]
+      return [CUSTOMER_FIELDS[name].column, typeof value === 'bigint' ? String(value) : value]
+    }),
+  ),
+})
+
+const insertion: OfMany<NewCustomer> = (account, customers) => sql`
+    insert into customers (account_id, customer_id, created_at, statement_due_on, ${SET_NAMES})
+    select ${account}, r.* from json_to_recordset(${JSON.stringify(customers.map(asRow))}::json)
+      as r(customer_id bigint, created_at timestamptz, statement_due_on date, ${SET_TYPES})`
+
+/** Adds a customer, without waiting. */
+export const sendCustomer = (tx: Transaction, customer: NewCustomer, refusals: Refusals): void =>
+  tx.sendJoint(insertion, [customer], refusals)
 
 export const updateCustomer = (
   tx: Transaction,

@@ -5,7 +5,16 @@ import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
 import { Turns } from '../turns.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
-import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
+import {
+  databaseFault,
+  isAfterFailure,
+  isUnavailable,
+  isRetryable,
+  refuseOn,
+  type Refusals,
+  RETRIES_MAX,
+  unavailable,
+} from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
 import { gatherOn } from './gathered.ts'
 import { listen } from './listener.ts'
@@ -39,6 +48,13 @@ export interface Transaction extends Queryable {
   readonly account: AccountId
   /** Runs a statement after those before it, without waiting for its answer; if it fails, nothing is committed. */
   send(statement: Statement): void
+  /**
+   * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement, which runs
+   * after all others that are asked for before the program waits.
+   */
+  joint<Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]): Promise<Row[]>
+  /** Writes items in the same way, without waiting; if it fails, nothing is committed. `refusals` are those of constraints, see `refuseOn`. */
+  sendJoint<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
   /** Runs the callback after the commit, and not at all after a rollback. */
   afterCommit(callback: () => void): void
   /** The rows of a statement as they are when it begins, so many at a time; other statements may run between the portions. */
@@ -51,6 +67,9 @@ export interface Transaction extends Queryable {
    */
   alone(): void
 }
+
+/** Makes one statement for items of an account. It answers a row for each, in their order, or none. */
+export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'
@@ -299,12 +318,14 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
-  const gathered = settings.gathered && gatherOn(client, [BEGIN])
+  const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
   const run = <Row>(statement: Statement): Promise<Row[]> => {
     if (gathered) return gathered.rows<Row>(statement)
     sendTogether(client)
     return runRows<Row>(client, statement)
   }
+  const joint = <Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]): Promise<Row[]> =>
+    gathered ? gathered.joint<Item, Row>(ofMany, items) : run<Row>(ofMany(account, items))
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
@@ -331,19 +352,22 @@ async function transact<T>(
   const scope = transactionScope(account, plans, statementMs)
   send(gathered ? gathered.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
   if (settings.gathered) send(run(lockTimeout(settings.gathered.lockMs)))
+  const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
+    try {
+      return await rows
+    } catch (error) {
+      firstFailure ??= error
+      throw error
+    }
+  }
   let result: T
   try {
     result = await work({
       account,
-      rows: async <Row>(statement: Statement) => {
-        try {
-          return await run<Row>(statement)
-        } catch (error) {
-          firstFailure ??= error
-          throw error
-        }
-      },
+      rows: <Row>(statement: Statement) => awaited(run<Row>(statement)),
       send: (statement) => send(run(statement)),
+      joint: <Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]) => awaited(joint<Item, Row>(ofMany, items)),
+      sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
       portions: (statement, size) => {
         assert(!gathered, 'work that shares a transaction reads no portions')
         return portionsOf(client, statement, size)

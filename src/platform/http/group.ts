@@ -48,6 +48,14 @@ class Member {
         enter(true)
         shared.send(statement)
       },
+      joint: async (ofMany, items) => {
+        enter(false)
+        return shared.joint(ofMany, items)
+      },
+      sendJoint: (ofMany, items, refusals) => {
+        enter(true)
+        shared.sendJoint(ofMany, items, refusals)
+      },
       afterCommit: (callback) => this.#committed.push(callback),
       portions: leave,
       savepoint: async () => leave(),
