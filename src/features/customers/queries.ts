@@ -18,6 +18,7 @@ import {
   arrayLiteral,
   type Fragment,
   fragment,
+  jsonRows,
   listed,
   namesOf,
   NOTHING,
@@ -101,11 +102,12 @@ export const RETURN_CHANNEL = 'customer_return'
 const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify(${RETURN_CHANNEL}, '')`)
 
 /** Locks a customer and announces nothing: for the job that looks whether he comes back, which would call itself again and again. */
-export const lockToBringBack = (tx: Transaction, id: CustomerId) =>
-  firstRow<Customer>(
-    tx,
-    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${tx.account} and c.customer_id = ${id} for no key update`,
-  )
+export const lockToBringBack = async (tx: Transaction, id: CustomerId): Promise<Customer | undefined> =>
+  (await tx.joint<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]
+
+const locking: OfMany<CustomerId> = (account, ids) => sql`
+    select ${CUSTOMER_COLUMNS} from customers c
+     where c.account_id = ${account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[]) order by c.customer_id for no key update`
 
 /**
  * Locks a customer: the first step of everything that changes its money or its subscriptions. Rule: one whom a rule has suspended comes back right
@@ -306,21 +308,19 @@ const SET_TYPES = namesOf(
 )
 
 /** Returns a customer as the insert reads it, by the names of columns. */
-const asRow = (c: NewCustomer): object => ({
-  customer_id: String(c.id),
-  created_at: c.createdAt,
-  statement_due_on: c.statementDueOn,
-  ...Object.fromEntries(
-    CUSTOMER_FIELD_NAMES.map((name) => {
-      const value = c[name]
-      return [CUSTOMER_FIELDS[name].column, typeof value === 'bigint' ? String(value) : value]
-    }),
-  ),
-})
+function asRow(c: NewCustomer): object {
+  const row: Record<string, unknown> = {
+    customer_id: c.id,
+    created_at: c.createdAt,
+    statement_due_on: c.statementDueOn,
+  }
+  for (const name of CUSTOMER_FIELD_NAMES) row[CUSTOMER_FIELDS[name].column] = c[name]
+  return row
+}
 
 const insertion: OfMany<NewCustomer> = (account, customers) => sql`
     insert into customers (account_id, customer_id, created_at, statement_due_on, ${SET_NAMES})
-    select ${account}, r.* from json_to_recordset(${JSON.stringify(customers.map(asRow))}::json)
+    select ${account}, r.* from json_to_recordset(${jsonRows(customers.map(asRow))}::json)
       as r(customer_id bigint, created_at timestamptz, statement_due_on date, ${SET_TYPES})`
 
 /** Adds a customer, without waiting. */

@@ -16,7 +16,7 @@ import {
   unavailable,
 } from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
-import { gatherOn } from './gathered.ts'
+import { gatherOn, type Part } from './gathered.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
@@ -41,18 +41,37 @@ export interface Queryable {
   /** Of a look-up, and of what is tried as short: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
   readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
+  /** Left out where nobody else asks. */
+  readonly joint?: Joint
 }
+
+/** Makes one statement for items of an account: it answers a row for each, in their order, or rows that tell which item they are of. */
+export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
+
+/**
+ * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement. `isOf` finds the rows of these items; left out: there is one for each.
+ */
+export type Joint = <Item, Row>(
+  ofMany: OfMany<Item>,
+  items: readonly Item[],
+  isOf?: (row: Row, items: readonly Item[]) => boolean,
+) => Promise<Row[]>
+
+/** Asks for the rows of items as `Joint` does, where others can join. */
+export const rowsOfMany = <Item, Row>(
+  db: Queryable,
+  account: AccountId,
+  ofMany: OfMany<Item>,
+  items: readonly Item[],
+  isOf: (row: Row, items: readonly Item[]) => boolean,
+): Promise<Row[]> => (db.joint ? db.joint(ofMany, items, isOf) : db.rows<Row>(ofMany(account, items)))
 
 /** A transaction of one account. */
 export interface Transaction extends Queryable {
   readonly account: AccountId
   /** Runs a statement after those before it, without waiting for its answer; if it fails, nothing is committed. */
   send(statement: Statement): void
-  /**
-   * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement, which runs
-   * after all others that are asked for before the program waits.
-   */
-  joint<Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]): Promise<Row[]>
+  readonly joint: Joint
   /** Writes items in the same way, without waiting; if it fails, nothing is committed. `refusals` are those of constraints, see `refuseOn`. */
   sendJoint<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
   /** Runs the callback after the commit, and not at all after a rollback. */
@@ -66,10 +85,12 @@ export interface Transaction extends Queryable {
    * the record of its request, and before the first write.
    */
   alone(): void
+  /** The same transaction for one of the requests that share it, whose statements run in their order. */
+  part(): StatementsOfPart
 }
 
-/** Makes one statement for items of an account. It answers a row for each, in their order, or none. */
-export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
+/** Statements of one of the requests that share a transaction. */
+export type StatementsOfPart = Pick<Transaction, 'rows' | 'send' | 'joint' | 'sendJoint'>
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'
@@ -298,6 +319,18 @@ export function openDatabase(
   }
 }
 
+/** Makes what runs the statements of a transaction that one request has for itself. */
+const partAlone = (client: pg.PoolClient, account: AccountId): Part => ({
+  rows: (statement) => {
+    sendTogether(client)
+    return runRows(client, statement)
+  },
+  joint: (ofMany, items) => {
+    sendTogether(client)
+    return runRows(client, ofMany(account, items))
+  },
+})
+
 async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
@@ -319,13 +352,7 @@ async function transact<T>(
     })
   }
   const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
-  const run = <Row>(statement: Statement): Promise<Row[]> => {
-    if (gathered) return gathered.rows<Row>(statement)
-    sendTogether(client)
-    return runRows<Row>(client, statement)
-  }
-  const joint = <Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]): Promise<Row[]> =>
-    gathered ? gathered.joint<Item, Row>(ofMany, items) : run<Row>(ofMany(account, items))
+  const whole: Part = gathered?.part() ?? partAlone(client, account)
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
@@ -350,8 +377,8 @@ async function transact<T>(
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
   const scope = transactionScope(account, plans, statementMs)
-  send(gathered ? gathered.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
-  if (settings.gathered) send(run(lockTimeout(settings.gathered.lockMs)))
+  send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
+  if (settings.gathered) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {
       return await rows
@@ -360,14 +387,18 @@ async function transact<T>(
       throw error
     }
   }
+  const statementsOf = ({ rows, joint }: Part): StatementsOfPart => ({
+    rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
+    send: (statement) => send(rows(statement)),
+    joint: (ofMany, items, isOf) => awaited(joint(ofMany, items, isOf)),
+    sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
+  })
   let result: T
   try {
     result = await work({
       account,
-      rows: <Row>(statement: Statement) => awaited(run<Row>(statement)),
-      send: (statement) => send(run(statement)),
-      joint: <Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]) => awaited(joint<Item, Row>(ofMany, items)),
-      sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
+      ...statementsOf(whole),
+      part: () => (gathered ? statementsOf(gathered.part()) : statementsOf(whole)),
       portions: (statement, size) => {
         assert(!gathered, 'work that shares a transaction reads no portions')
         return portionsOf(client, statement, size)

@@ -1,33 +1,115 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { OfMany } from './database.ts'
+import type { Joint, OfMany } from './database.ts'
 import { sendExchange, sendTogether } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
 /** Statements of a transaction that several requests share: those that are asked for before the program waits leave as one exchange. */
 
-interface Asked {
-  statement: () => Statement
+/** A statement of the next exchange. */
+interface Slot {
+  statement(): Statement
   resolve(rows: unknown[]): void
   reject(error: unknown): void
 }
 
-/** Items of several requests, of which one statement is made. */
-interface Joint {
-  items: unknown[]
-  answers: Promise<unknown[]>
+/** A statement of the next exchange that is made of the items of several requests. */
+interface JointSlot {
+  place: number
+  items: any[]
+  rows: Promise<any[]>
+}
+
+/** What one of the requests asks for: its statements run in their order. */
+export interface Part {
+  /** Runs a statement. Rejects where the transaction is over. */
+  rows<Row>(statement: Statement): Promise<Row[]>
+  joint: Joint
 }
 
 export interface Gathered {
-  /** Runs a statement after those before it. Rejects where the transaction is over. */
-  rows<Row>(statement: Statement): Promise<Row[]>
-  /** Asks for the rows of items, by one statement with all that is asked for in the same way before the program waits. */
-  joint<Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]): Promise<Row[]>
+  part(): Part
   /** Sends what was gathered, and takes nothing more: before the commit. */
   finish(): void
   /** Rejects what was gathered and not sent, and takes nothing more: before the rollback. */
   drop(): void
+}
+
+/** Statements that wait for the program to wait. */
+class NextExchange {
+  readonly #client: pg.ClientBase
+  #inFront: readonly Statement[]
+  slots: Slot[] = []
+  joints = new Map<OfMany<any>, JointSlot>()
+  /** Counts exchanges that were sent. */
+  sent = 0
+  isOver = false
+
+  constructor(client: pg.ClientBase, inFront: readonly Statement[]) {
+    this.#client = client
+    this.#inFront = inFront
+  }
+
+  add(statement: () => Statement): Promise<any[]> {
+    return new Promise((resolve, reject) => {
+      assert(!this.isOver, 'a transaction that is over takes no statement')
+      if (this.slots.length === 0) process.nextTick(() => this.send())
+      this.slots.push({ statement, resolve, reject })
+    })
+  }
+
+  send(): void {
+    const { slots } = this
+    if (slots.length === 0) return
+    this.slots = []
+    this.joints = new Map()
+    this.sent += 1
+    sendTogether(this.#client)
+    const statements = slots.map(({ statement }) => statement())
+    sendExchange(this.#client, { before: this.#inFront, statements }, (error, found) => {
+      for (const [place, { resolve, reject }] of slots.entries()) {
+        if (error) reject(error)
+        else resolve(found[place] ?? [])
+      }
+    })
+    this.#inFront = []
+  }
+}
+
+/** Makes the part of a request. It joins a statement of others only where that comes after all that it has asked for. */
+function partOf(next: NextExchange, account: AccountId): Part {
+  let sent = next.sent
+  let last = -1
+  const begin = () => {
+    if (sent !== next.sent) last = -1
+    sent = next.sent
+  }
+  const jointAt = (ofMany: OfMany<any>): JointSlot => {
+    const known = next.joints.get(ofMany)
+    if (known && known.place > last) return known
+    const items: any[] = []
+    const one = { place: next.slots.length, items, rows: next.add(() => ofMany(account, items)) }
+    next.joints.set(ofMany, one)
+    return one
+  }
+  return {
+    rows: (statement) => {
+      begin()
+      last = next.slots.length
+      return next.add(() => statement)
+    },
+    joint: async (ofMany, items, isOf) => {
+      begin()
+      const { place, items: all, rows } = jointAt(ofMany)
+      last = place
+      const from = all.length
+      for (const item of items) all.push(item)
+      const found = await rows
+      if (all.length === items.length) return found
+      return isOf ? found.filter((row) => isOf(row, items)) : found.slice(from, from + items.length)
+    },
+  }
 }
 
 /**
@@ -35,56 +117,16 @@ export interface Gathered {
  * of its statements at once and the program wakes up once for them. They fail together: the first failure is that of each.
  */
 export function gatherOn(client: pg.ClientBase, account: AccountId, before: readonly Statement[]): Gathered {
-  let asked: Asked[] = []
-  let last: Asked[] = []
-  let joints = new Map<OfMany<any>, Joint>()
-  let inFront = before
-  let isOver = false
-  let isAwaited = false
-  const flush = () => {
-    isAwaited = false
-    const sent = [...asked, ...last]
-    if (sent.length === 0) return
-    asked = []
-    last = []
-    joints = new Map()
-    sendTogether(client)
-    const statements = sent.map(({ statement }) => statement())
-    sendExchange(client, { before: inFront, statements }, (error, found) => {
-      for (const [place, { resolve, reject }] of sent.entries()) {
-        if (error) reject(error)
-        else resolve(found[place] ?? [])
-      }
-    })
-    inFront = []
-  }
-  const ask = (line: Asked[], statement: () => Statement): Promise<unknown[]> =>
-    new Promise((resolve, reject) => {
-      assert(!isOver, 'a transaction that is over takes no statement')
-      if (!isAwaited) process.nextTick(flush)
-      isAwaited = true
-      line.push({ statement, resolve, reject })
-    })
+  const next = new NextExchange(client, before)
   return {
-    rows: <Row>(statement: Statement) => ask(asked, () => statement) as Promise<Row[]>,
-    joint: async <Item, Row>(ofMany: OfMany<Item>, items: readonly Item[]) => {
-      let one = joints.get(ofMany)
-      if (!one) {
-        const all: Item[] = []
-        joints.set(ofMany, (one = { items: all, answers: ask(last, () => ofMany(account, all)) }))
-      }
-      const from = one.items.length
-      for (const item of items) one.items.push(item)
-      return (await one.answers).slice(from, from + items.length) as Row[]
-    },
+    part: () => partOf(next, account),
     finish: () => {
-      isOver = true
-      flush()
+      next.send()
+      next.isOver = true
     },
     drop: () => {
-      isOver = true
-      for (const { reject } of [...asked.splice(0), ...last.splice(0)])
-        reject(new Error('the transaction was rolled back'))
+      next.isOver = true
+      for (const { reject } of next.slots.splice(0)) reject(new Error('the transaction was rolled back'))
     },
   }
 }

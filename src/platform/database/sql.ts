@@ -148,3 +148,7 @@ export const column = <Row, Key extends keyof Row>(rows: readonly Row[], key: Ke
   }
   return `${text}}`
 }
+
+/** Writes rows as one parameter for `json_to_recordset`: of rows with many columns, which would be as many arrays. */
+export const jsonRows = (rows: readonly object[]): string =>
+  JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
