@@ -72,13 +72,16 @@ async function refuseInactiveGateway(tx: Transaction, wanted: bigint | null, pre
 const referenceTaken = (reference: string | null) => () =>
   conflict('reference_taken', `Another customer has the Reference ${JSON.stringify(reference)}.`, 'Reference')
 
-/** Adds a customer under an identifier that was drawn for it. A Fault (409) ends the transaction when another one has its reference. */
+/**
+ * Adds a customer under an identifier that was drawn for it. A Fault (409) ends the transaction when another one has its reference. `written` is its text,
+ * where its event keeps the same.
+ */
 export async function addCustomer(
   tx: Transaction,
   context: RequestContext,
   body: CustomerBody,
   { id, customValues }: CheckedCustomer,
-): Promise<CustomerView> {
+): Promise<{ view: CustomerView; written?: string }> {
   assert(id !== undefined, 'a customer without problems has an identifier')
   const { now, today } = context.moment
   const wanted = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
@@ -92,8 +95,8 @@ export async function addCustomer(
   )
   sendWordsOfCustomer(tx, id, input)
   const view: CustomerView = { ...input, ...UNTOUCHED, id, createdAt: now }
-  await recordCustomerEvent(tx, context, 'customer.created', id, view)
-  return view
+  const record = await recordCustomerEvent(tx, context, 'customer.created', id, view)
+  return view.customValues === null ? { view, written: record } : { view }
 }
 
 /** What a customer is who was added a moment ago. */

@@ -96,8 +96,10 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
     refusals: { 409: 'Another customer has the Reference' },
     grouping: { recordOf: () => null },
     references: (tx, _context, { body }, problems) => checkNewCustomer(tx, body, problems),
-    write: async (tx, context, { body }, _record, checked: CheckedCustomer) =>
-      customerKind.created(await addCustomer(tx, context, body, checked), context),
+    write: async (tx, context, { body }, _record, checked: CheckedCustomer) => {
+      const { view, written } = await addCustomer(tx, context, body, checked)
+      return customerKind.created(view, context, written)
+    },
   }),
   writeOperation({
     ...customerKind.editing,
