@@ -84,20 +84,13 @@ class Member {
   }
 
   /** Makes the checks. */
-  check(account: Account): Promise<void> {
+  check(account: () => Promise<Account>): Promise<void> {
     return this.step(async () => {
-      const begun = await this.request.begin(this.tx, async () => account)
+      const begun = await this.request.begin(this.tx, account)
       if (typeof begun !== 'function') return begun
       this.work = begun
       return undefined
     })
-  }
-
-  /** Has the request done alone: its checks were made for an account that has changed meanwhile, and have written nothing. */
-  giveUp(): void {
-    this.#hasLeft = true
-    this.work = undefined
-    this.outcome = undefined
   }
 
   /** Does the work. */
@@ -143,37 +136,24 @@ async function held(tx: Transaction, requests: readonly Groupable[]): Promise<Re
   )
 }
 
-/** Throws the first failure of steps that are over. */
-function throwFirst(steps: readonly PromiseSettledResult<void>[]): void {
-  for (const step of steps) if (step.status === 'rejected') throw step.reason
+/** Waits for all, and then throws the first failure. */
+async function allOf(steps: readonly Promise<void>[]): Promise<void> {
+  for (const step of await Promise.allSettled(steps)) if (step.status === 'rejected') throw step.reason
 }
-
-const isSame = (a: Account, b: Account): boolean =>
-  (Object.keys(a) as (keyof Account)[]).every((name) => a[name] === b[name])
 
 /**
  * Does requests of one account in one transaction; each has its own record, whose customer is locked. All make their checks before any of them writes, so a
- * refusal is what it would be if the request were alone. Those that add a record need not wait for a lock: they make them while the account is read, for
- * the account as their caller was found with it. Returns what came of each; throws where nothing may be committed.
+ * refusal is what it would be if the request were alone. Returns what came of each; throws where nothing may be committed.
  */
 export async function together(
   tx: Transaction,
   freshAccount: (tx: Transaction) => Promise<Account>,
   requests: readonly Groupable[],
 ): Promise<MemberOutcome[]> {
-  const reading = freshAccount(tx)
-  const holding = held(tx, requests)
-  const adding = requests.filter(({ record }) => record === null).map((request) => new Member(tx, request))
-  const added = Promise.allSettled(adding.map((member) => member.check(member.request.known)))
-  const [account, present, ends] = await Promise.all([reading, holding, added])
-  throwFirst(ends)
-  for (const member of adding) if (!isSame(account, member.request.known)) member.giveUp()
-  const changing = requests
-    .filter((request) => request.record !== null && present.has(request))
-    .map((request) => new Member(tx, request))
-  throwFirst(await Promise.allSettled(changing.map((member) => member.check(account))))
-  const members = [...adding, ...changing]
-  throwFirst(await Promise.allSettled(members.filter(({ work }) => work).map((member) => member.write())))
-  const outcomes = new Map(members.map(({ request, outcome }) => [request, outcome]))
-  return requests.map((request) => outcomes.get(request))
+  const [account, present] = await Promise.all([freshAccount(tx), held(tx, requests)])
+  const members = requests.map((request) => (present.has(request) ? new Member(tx, request) : undefined))
+  const inGroup = members.filter((member) => member !== undefined)
+  await allOf(inGroup.map((member) => member.check(async () => account)))
+  await allOf(inGroup.filter(({ work }) => work).map((member) => member.write()))
+  return members.map((member) => member?.outcome)
 }

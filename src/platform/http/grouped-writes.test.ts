@@ -4,7 +4,6 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { probeServer } from '../../../test/support/probe.ts'
 import { getAccount } from '../../features/accounts/queries.ts'
-import type { Account } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
@@ -110,8 +109,8 @@ interface Sent {
   key?: string
 }
 
-/** A server with the probe, in an account with a tax setting; `changed` is another there than its callers were found with. */
-async function probe(changed: Partial<Account> = {}) {
+/** A server with the probe, in an account with a tax setting. */
+async function probe() {
   const { id } = await service.newAccount()
   await service.db.transaction(id, (tx) =>
     tx.rows(sql`insert into tax_settings (account_id, name) values (${id}, 'VAT')`),
@@ -144,7 +143,7 @@ async function probe(changed: Partial<Account> = {}) {
     },
   })
   const count = (outcome: 'together' | 'alone', number: number) => void (counts[outcome] += number)
-  const freshAccount = async (tx: Transaction) => ({ ...(await getAccount(tx, id)), ...changed })
+  const freshAccount = (tx: Transaction) => getAccount(tx, id)
   const { client } = probeServer(service.db, id, [operation], {
     groupedWrites: new GroupedWrites({ db: service.db, freshAccount, count }),
   })
@@ -229,23 +228,6 @@ describe('writes that come at once', () => {
     const others = [...many(8, 'ok'), ...many(2, 'refused')].map((kind, place) => ({ kind, name: `again ${place}` }))
     await send(p, others)
     expect(p.counts.alone).toBeLessThanOrEqual(2)
-  })
-
-  test('whose account has changed since their callers were found leave before they have written anything', async () => {
-    const p = await probe({ timeZone: 'Africa/Johannesburg' })
-    const replies = await send(p, named(many(9, 'ok')))
-    expect(replies.map(({ status }) => status)).toEqual(many(9, 'ok').map(() => 201))
-    expect(p.counts.together).toBe(0)
-    expect(p.counts.alone).toBeGreaterThan(5)
-    // Each once, in a transaction of its own.
-    expect(p.begun.toSorted()).toEqual(named(many(9, 'ok')).map(({ name }) => name))
-    expect(new Set((await p.rows()).map(({ transaction }) => transaction)).size).toBe(9)
-    // Those with a record wait for it, and for the account.
-    await send(
-      p,
-      many(6, 'ok').map((kind, place) => ({ kind, name: `record ${place}`, record: BigInt(1 + place) })),
-    )
-    expect(p.counts.together).toBeGreaterThan(3)
   })
 
   test('one that waits for a lock leaves the others, who are answered meanwhile', async () => {

@@ -20,8 +20,6 @@ export interface Groupable {
   record: bigint | null
   /** The hash of its Idempotency-Key. */
   key: string | undefined
-  /** The account as its caller was found with it, less than a second ago. */
-  known: Account
   /** Makes its checks. Returns its work, or the answer that was kept for it. */
   begin(tx: Transaction, account: () => Promise<Account>): Promise<Answer | (() => Promise<Answer>)>
   /** Does all of it in a transaction of its own. */

@@ -68,7 +68,6 @@ export async function handleWrite(
           grouping: operation.grouping,
           record,
           key: keyed?.key,
-          known: caller.account,
           begin: (tx, found) => begin(tx, async () => deps.contextOf({ ...caller, account: await found() })),
           alone,
         })
