@@ -34,6 +34,8 @@ export interface Connection {
   password?: string
   database?: string
   connectionString?: string
+  /** Called with the server's process of each connection, once it is there. */
+  onConnected?(serverProcess: number): void
 }
 
 /** Anything that can run a statement for one account: a transaction, or reads without one. */
@@ -49,7 +51,8 @@ export interface Queryable {
 export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
 
 /**
- * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement. `isOf` finds the rows of these items; left out: there is one for each.
+ * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement. `isOf` finds the
+ * rows of these items; left out: there is one for each.
  */
 export type Joint = <Item, Row>(
   ofMany: OfMany<Item>,
