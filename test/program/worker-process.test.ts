@@ -108,7 +108,7 @@ describe('the worker of a service', () => {
     expect(err).not.toContain('the worker has ended')
   })
 
-  test('comes after requests, and the database\'s processes that work for it do', async () => {
+  test("comes after requests, and the database's processes that work for it do", async () => {
     const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
     const service = await serve(env)
     const credentials = await shop(env)

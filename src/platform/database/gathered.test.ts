@@ -13,7 +13,8 @@ const GATHERED = { gathered: { lockMs: 1000 }, boundMs: 30_000 }
 const shared = <T>(work: (tx: Transaction) => Promise<T>) => service.db.transaction(account, work, GATHERED)
 
 const adding: readonly OfMany<string>[] = [0, 1].map(
-  (kind) => (of, labels) => sql`
+  (kind) => (of, labels) =>
+    sql`
     insert into custom_fields (account_id, label, label_key)
     select ${of}, r.label, r.label || ${kind}::text from unnest(${arrayLiteral(labels)}::text[]) as r(label)`,
 )
@@ -57,13 +58,17 @@ test('that ask for the same way are one statement, and each gets the rows of its
     return sql`select r.n, 2 * r.n as "twice" from unnest(${arrayLiteral(numbers)}::integer[]) as r(n)`
   }
   const found = await shared((tx) =>
-    Promise.all([[1, 2], [], [3], [4, 5]].map((numbers) => tx.part().joint<number, { twice: number }>(doubled, numbers))),
+    Promise.all(
+      [[1, 2], [], [3], [4, 5]].map((numbers) => tx.part().joint<number, { twice: number }>(doubled, numbers)),
+    ),
   )
   expect(found.map((rows) => rows.map(({ twice }) => twice))).toEqual([[2, 4], [], [6], [8, 10]])
   expect(statements).toBe(1)
   const isOdd = (row: { n: number }, numbers: readonly number[]) => numbers.includes(row.n) && row.n % 2 === 1
   const odd = await shared((tx) =>
-    Promise.all([[1, 2, 3], [4], [5]].map((numbers) => tx.part().joint<number, { n: number }>(doubled, numbers, isOdd))),
+    Promise.all(
+      [[1, 2, 3], [4], [5]].map((numbers) => tx.part().joint<number, { n: number }>(doubled, numbers, isOdd)),
+    ),
   )
   expect(odd.map((rows) => rows.map(({ n }) => n))).toEqual([[1, 3], [], [5]])
 })
