@@ -99,7 +99,7 @@ export async function addCustomer(
   return view.customValues === null ? { view, written: record } : { view }
 }
 
-/** What a customer is who was added a moment ago. */
+/** Fields of a customer who was added a moment ago. */
 const UNTOUCHED = {
   suspendedAt: null,
   isSuspendedByRule: false,

@@ -16,7 +16,7 @@ import {
   unavailable,
 } from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
-import { gatherOn, type Part } from './gathered.ts'
+import { gatherOn, type SharedPart } from './gathered.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
@@ -47,7 +47,7 @@ export interface Queryable {
   readonly joint?: Joint
 }
 
-/** Makes one statement for items of an account: it answers a row for each, in their order, or rows that tell which item they are of. */
+/** Makes one statement for items of an account: it answers a row for each, in their order, or rows that show which item they are of. */
 export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
 
 /**
@@ -323,7 +323,7 @@ export function openDatabase(
 }
 
 /** Makes what runs the statements of a transaction that one request has for itself. */
-const partAlone = (client: pg.PoolClient, account: AccountId): Part => ({
+const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
   rows: (statement) => {
     sendTogether(client)
     return runRows(client, statement)
@@ -355,7 +355,7 @@ async function transact<T>(
     })
   }
   const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
-  const whole: Part = gathered?.part() ?? partAlone(client, account)
+  const whole: SharedPart = gathered?.part() ?? partAlone(client, account)
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
@@ -390,7 +390,7 @@ async function transact<T>(
       throw error
     }
   }
-  const statementsOf = ({ rows, joint }: Part): StatementsOfPart => ({
+  const statementsOf = ({ rows, joint }: SharedPart): StatementsOfPart => ({
     rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
     send: (statement) => send(rows(statement)),
     joint: (ofMany, items, isOf) => awaited(joint(ofMany, items, isOf)),

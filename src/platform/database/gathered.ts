@@ -21,15 +21,15 @@ interface JointSlot {
   rows: Promise<any[]>
 }
 
-/** What one of the requests asks for: its statements run in their order. */
-export interface Part {
+/** Statements of one of the requests: they run in the order in which it asks for them. */
+export interface SharedPart {
   /** Runs a statement. Rejects where the transaction is over. */
   rows<Row>(statement: Statement): Promise<Row[]>
   joint: Joint
 }
 
 export interface Gathered {
-  part(): Part
+  part(): SharedPart
   /** Sends what was gathered, and takes nothing more: before the commit. */
   finish(): void
   /** Rejects what was gathered and not sent, and takes nothing more: before the rollback. */
@@ -78,7 +78,7 @@ class NextExchange {
 }
 
 /** Makes the part of a request. It joins a statement of others only where that comes after all that it has asked for. */
-function partOf(next: NextExchange, account: AccountId): Part {
+function partOf(next: NextExchange, account: AccountId): SharedPart {
   let sent = next.sent
   let last = -1
   const begin = () => {

@@ -27,7 +27,7 @@ const isFragment = (value: unknown): value is Fragment =>
   typeof value === 'object' && value !== null && 'fragment' in value
 
 /**
- * What a template becomes with fragments of certain texts in it. Texts are put together once for each mix of fragments, and found again by walking
+ * Text of a template with fragments of certain texts in it. Texts are put together once for each mix of fragments, and found again by walking
  * from value to value: equal mixes have one array of strings, by which what they stand in finds them again.
  */
 interface Mix {
