@@ -14,17 +14,21 @@ import { printJson, printLine } from './output.ts'
 
 /** Answers 1 when something keeps the service from working. Settings that cannot be read are findings here, so the environment is given. */
 export async function doctorCommand(
-  { root, isJson }: Pick<CommandContext, 'root' | 'isJson'>,
+  { root, isJson, workers }: Pick<CommandContext, 'root' | 'isJson'> & { workers: number },
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const findings = await examine(root, env)
+  const findings = await examine(root, env, workers)
   if (isJson)
     printJson(findings.map(({ about, state, text, mend }) => ({ About: about, State: state, Says: text, Mend: mend })))
   else for (const finding of findings) printLine(lineOf(finding))
   return findings.some(({ state }) => state === 'fail') ? EXIT.failed : EXIT.done
 }
 
-async function examine(root: string, env: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+async function examine(
+  root: string,
+  env: Readonly<Record<string, string | undefined>>,
+  workers: number,
+): Promise<Finding[]> {
   const { findings, config } = checkSettings(env)
   return [
     ...findings,
@@ -32,7 +36,7 @@ async function examine(root: string, env: Readonly<Record<string, string | undef
     ...checkFolder(config),
     ...(await checkCopies(config, Date.now())),
     ...checkOwnSeal(config, Date.now()),
-    ...(await checkDatabase(config, root)),
+    ...(await checkDatabase(config, root, workers)),
     await checkAddress(config, await readMark(config)),
     ...(config.smtpUrl === undefined ? [] : [await checkMailServer(config.smtpUrl)]),
   ]

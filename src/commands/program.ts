@@ -134,11 +134,16 @@ function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
   program
     .command('doctor')
     .description('look at every setting and at the surroundings, and say how to mend each; starts and changes nothing')
+    .addOption(
+      new Option('--workers <n>', 'workers that the database has to have connections for')
+        .argParser(countValue(WORKERS_MAX))
+        .default(1),
+    )
     .addOption(json())
     // Not by "run", which ends with the first setting that cannot be read.
-    .action(async (options: { json?: boolean }) => {
+    .action(async ({ workers, json: isJson = false }: { workers: number; json?: boolean }) => {
       const { doctorCommand } = await import('./doctor.ts')
-      deps.ended(await doctorCommand({ root: deps.root, isJson: options.json === true }, process.env))
+      deps.ended(await doctorCommand({ root: deps.root, isJson, workers }, process.env))
     })
   program
     .command('verify')

@@ -25,13 +25,14 @@ export const sayAtStart = (message: string): void => logTo('error', { sync: true
 export const openForService = async (
   context: CommandContext,
   log: Logger,
-  given: { ownership: Ownership; stop: Stopping },
+  given: { ownership: Ownership; stop: Stopping; isBackground?: boolean },
 ): Promise<OpenDatabase> => {
   const { databaseUrl, dataDir } = context.config
   const database = databaseUrl === undefined ? 'embedded' : 'server'
   const opened = await openService(context.config, {
     root: context.root,
     ownership: given.ownership,
+    isBackground: given.isBackground ?? false,
     log: {
       debug: (message) => log.debug(message),
       info: (message) => log.info(message),

@@ -28,7 +28,7 @@ export async function workCommand(context: CommandContext, { ofService = false, 
   const ownSeal = readOwnSeal(context.config)
   const ownLog = serviceLog(context.config.logLevel)
   const log = ofService ? ownLog.child({ process: 'worker' }) : ownLog
-  const opened = await openForService(context, log, { ownership: 'join', stop })
+  const opened = await openForService(context, log, { ownership: 'join', stop, isBackground: ofService })
   let worker: Worker | undefined
   let drawing: Drawing | undefined
   try {

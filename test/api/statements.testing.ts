@@ -1,9 +1,12 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { assert } from '../../src/kernel/assert.ts'
 import { ONE } from '../../src/kernel/decimal.ts'
+import type { OfMany } from '../../src/platform/database/database.ts'
 import { COUNTED_LISTS } from '../../src/platform/database/housekeeping.ts'
 import type { Statement } from '../../src/platform/database/sql.ts'
+import { writesNothing } from '../../src/platform/http/group.ts'
 
 /**
  * Collects the texts of all statements, also of those that no other test happens to run: the functions of the queries files are called
@@ -90,6 +93,13 @@ const collecting = (isFull: boolean, status: string | null) => ({
     return [anything(isFull, status)]
   },
   portions: hear,
+  joint: async (ofMany: OfMany<unknown>, items: readonly unknown[]) => {
+    const statement = ofMany(ACCOUNT, items)
+    assert(writesNothing(statement), `a joint statement writes nothing: ${statement.text}`)
+    hear(statement)
+    return items.map(() => anything(isFull, status))
+  },
+  sendJoint: (ofMany: OfMany<unknown>, items: readonly unknown[]) => hear(ofMany(ACCOUNT, items)),
 })
 
 const STATUSES = [

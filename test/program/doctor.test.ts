@@ -17,8 +17,11 @@ interface Said {
   Mend: string | null
 }
 
-async function doctor(env: Record<string, string>): Promise<{ code: number | null; said: Said[]; text: string }> {
-  const { code, out, err } = await runProgram(['doctor', '--json'], env)
+async function doctor(
+  env: Record<string, string>,
+  more: readonly string[] = [],
+): Promise<{ code: number | null; said: Said[]; text: string }> {
+  const { code, out, err } = await runProgram(['doctor', '--json', ...more], env)
   expect(err).toBe('')
   return { code, said: JSON.parse(out) as Said[], text: out }
 }
@@ -60,6 +63,11 @@ describe('surroundings that are well', () => {
     expect(of(said, 'PORT')).toMatchObject([{ State: 'ok', Says: expect.stringContaining('by Perennial') }])
     expect(of(said, 'database rights')).toMatchObject([{ State: 'ok' }])
     expect(of(said, 'clock')).toMatchObject([{ State: 'ok' }])
+    expect(of(said, 'DATABASE_POOL')).toEqual([])
+    const several = await doctor({ DATA_DIR, PORT }, ['--workers', '3'])
+    expect(of(several.said, 'DATABASE_POOL')).toMatchObject([
+      { State: 'warn', Says: expect.stringMatching(/^96 connections \(service and 3 workers, .* of the 75 /) },
+    ])
 
     service.child.kill('SIGTERM')
     await service.ended

@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { constants, getPriority } from 'node:os'
 import { describe, expect, test, vi } from 'vitest'
 import { workerOf as workerIn } from '../../bench/measure/processes.ts'
+import { dataFolderAt } from '../../src/platform/postgres/data-folder.ts'
+import { findServersIn } from '../../src/platform/postgres/processes.ts'
 import { call, runProgram, serve, type Serving, startedFolder } from './program.ts'
 
 /** The worker of a service is a process of its own: it ends with the service, and is started again where it ends alone. */
@@ -14,6 +18,22 @@ const workerOf = (service: Serving, isOther = (_pid: number) => true): Promise<n
     },
     { timeout: 30_000 },
   ) as Promise<number>
+
+/** Processes of a database server that work for a connection. */
+const backendsOf = (server: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isBackend(name, server))
+    .map(Number)
+
+function isBackend(pid: string, server: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return Number(parent) === server && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('[local]')
+  } catch {
+    return false
+  }
+}
 
 const isThere = (pid: number): boolean => {
   try {
@@ -86,6 +106,27 @@ describe('the worker of a service', () => {
     expect(code).toBe(0)
     expect(err).toMatch(/"process":"worker".*"stopped"/)
     expect(err).not.toContain('the worker has ended')
+  })
+
+  test("comes after requests, and the database's processes that work for it do", async () => {
+    const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
+    const service = await serve(env)
+    const credentials = await shop(env)
+    await runOf(service, credentials)
+    expect(getPriority(await workerOf(service))).toBe(constants.priority.PRIORITY_BELOW_NORMAL)
+    const [server = 0] = findServersIn(dataFolderAt(env.DATA_DIR).cluster)
+    const of = (priority: number) => backendsOf(server).filter((pid) => getPriority(pid) === priority)
+    expect(getPriority(server)).toBe(0)
+    expect(of(0).length).toBeGreaterThan(0)
+    expect(of(constants.priority.PRIORITY_BELOW_NORMAL).length).toBeGreaterThan(0)
+    expect(of(0).length + of(constants.priority.PRIORITY_BELOW_NORMAL).length).toBe(backendsOf(server).length)
+    service.child.kill('SIGKILL')
+    await service.ended
+    // Without a worker nothing of the database comes after anything.
+    const alone = await serve(env, ['--no-worker'])
+    await call(alone, credentials, '/v1/customers')
+    const [next = 0] = findServersIn(dataFolderAt(env.DATA_DIR).cluster)
+    expect(new Set(backendsOf(next).map((pid) => getPriority(pid)))).toEqual(new Set([0]))
   })
 
   test('is not there where it is left to "perennial work"', async () => {

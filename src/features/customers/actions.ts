@@ -1,18 +1,22 @@
 import { sendWordsOfChange, sendWordsOfCustomer } from './words.ts'
 import type { ReminderKind } from '../../engine/collection/rules.ts'
+import { assert } from '../../kernel/assert.ts'
+import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { checkCurrencyHeld } from '../currencies/held.ts'
+import { checkCurrencyHeld, noteUnknown } from '../currencies/held.ts'
 import { type CustomValues, holdCustomLabels } from './custom-value-queries.ts'
 import {
   type Customer,
   customerUses,
   type CustomerView,
+  drawCustomer,
   holdGateway,
-  insertCustomer,
   insertCustomerVersion,
+  sendCustomer,
   updateCustomer,
   updateCustomerPause,
   updateSuspendedByRule,
@@ -36,6 +40,29 @@ export async function checkCustomerBody(
   return customValuesOf(body, labels, problems)
 }
 
+export interface CheckedCustomer {
+  /** Undefined where there is a problem. */
+  id: CustomerId | undefined
+  customValues: CustomValues | null | undefined
+}
+
+/** Notes what is wrong with the fields of a new customer. Returns the identifier that was drawn for it, and its custom values. */
+export async function checkNewCustomer(
+  tx: Transaction,
+  body: Partial<CustomerBody>,
+  problems: Problems,
+): Promise<CheckedCustomer> {
+  if (problems.found.length > 0 || body.PrimaryGatewayID || body.CustomFields?.length) {
+    const customValues = await checkCustomerBody(tx, body, problems)
+    return { id: problems.found.length > 0 ? undefined : (await drawCustomer(tx, null)).id, customValues }
+  }
+  checkCustomer(body, problems)
+  const currency = body.CurrencyCode ?? null
+  const { id, isHeld } = await drawCustomer(tx, currency)
+  if (currency !== null && isHeld !== true) noteUnknown(problems, currency)
+  return { id, customValues: customValuesOf(body, [], problems) }
+}
+
 /** Refuses a gateway that is switched off, unless the customer has it already. */
 async function refuseInactiveGateway(tx: Transaction, wanted: bigint | null, present: bigint | null): Promise<void> {
   if (wanted === null || wanted === present || (await holdGateway(tx, tx.account, wanted))?.isActive) return
@@ -45,29 +72,46 @@ async function refuseInactiveGateway(tx: Transaction, wanted: bigint | null, pre
 const referenceTaken = (reference: string | null) => () =>
   conflict('reference_taken', `Another customer has the Reference ${JSON.stringify(reference)}.`, 'Reference')
 
-/** Adds a customer. Throws a Fault (409) when another one has its reference. */
+/**
+ * Adds a customer under an identifier that was drawn for it. A Fault (409) ends the transaction when another one has its reference. `written` is its text,
+ * where its event keeps the same.
+ */
 export async function addCustomer(
   tx: Transaction,
   context: RequestContext,
   body: CustomerBody,
-  customValues?: CustomValues | null,
-): Promise<CustomerView> {
-  const input = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
-  await refuseInactiveGateway(tx, input.primaryGatewayId, null)
-  const customer = await refuseOn(insertCustomer(tx, tx.account, input, context.moment), {
-    customers_reference_key: referenceTaken(input.reference ?? 'made by the service'),
-  })
-  sendWordsOfCustomer(tx, customer.id, customer)
-  const view = {
-    ...customer,
-    activeSubscriptions: 0,
-    balanceMinor: 0n,
-    primaryMethodId: null,
-    primaryMethodToken: null,
-  }
-  await recordCustomerEvent(tx, context, 'customer.created', customer.id, view)
-  return view
+  { id, customValues }: CheckedCustomer,
+): Promise<{ view: CustomerView; written?: string }> {
+  assert(id !== undefined, 'a customer without problems has an identifier')
+  const { now, today } = context.moment
+  const wanted = customerFromWire(body, { currency: context.account.currency, ...placeOf(body), customValues })
+  await refuseInactiveGateway(tx, wanted.primaryGatewayId, null)
+  const input = { ...wanted, reference: wanted.reference ?? `C${id}` }
+  const statementDueOn = input.autoSendStatement ? firstOfNextMonth(today) : null
+  sendCustomer(
+    tx,
+    { ...input, id, createdAt: now, statementDueOn },
+    { customers_reference_key: referenceTaken(wanted.reference ?? 'made by the service') },
+  )
+  sendWordsOfCustomer(tx, id, input)
+  const view: CustomerView = { ...input, ...UNTOUCHED, id, createdAt: now }
+  const record = await recordCustomerEvent(tx, context, 'customer.created', id, view)
+  return view.customValues === null ? { view, written: record } : { view }
 }
+
+/** Fields of a customer who was added a moment ago. */
+const UNTOUCHED = {
+  suspendedAt: null,
+  isSuspendedByRule: false,
+  archivedAt: null,
+  pausedOn: null,
+  statementLastSentOn: null,
+  version: 1,
+  activeSubscriptions: 0,
+  balanceMinor: 0n,
+  primaryMethodId: null,
+  primaryMethodToken: null,
+} as const
 
 /** Replaces the fields of a locked customer. Throws a Fault (409) when its reference is taken or its currency cannot change any more. */
 export async function editCustomer(

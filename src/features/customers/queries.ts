@@ -4,12 +4,21 @@ import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWo
 import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import {
+  countOf,
+  firstRow,
+  type OfMany,
+  oneRow,
+  type Queryable,
+  type Transaction,
+} from '../../platform/database/database.ts'
+import type { Refusals } from '../../platform/database/failures.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import {
   arrayLiteral,
   type Fragment,
   fragment,
+  jsonRows,
   listed,
   namesOf,
   NOTHING,
@@ -93,11 +102,12 @@ export const RETURN_CHANNEL = 'customer_return'
 const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify(${RETURN_CHANNEL}, '')`)
 
 /** Locks a customer and announces nothing: for the job that looks whether he comes back, which would call itself again and again. */
-export const lockToBringBack = (tx: Transaction, id: CustomerId) =>
-  firstRow<Customer>(
-    tx,
-    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${tx.account} and c.customer_id = ${id} for no key update`,
-  )
+export const lockToBringBack = async (tx: Transaction, id: CustomerId): Promise<Customer | undefined> =>
+  (await tx.joint<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]
+
+const locking: OfMany<CustomerId> = (account, ids) => sql`
+    select ${CUSTOMER_COLUMNS} from customers c
+     where c.account_id = ${account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[]) order by c.customer_id for no key update`
 
 /**
  * Locks a customer: the first step of everything that changes its money or its subscriptions. Rule: one whom a rule has suspended comes back right
@@ -265,24 +275,57 @@ const valueOf = (c: Settable, name: keyof CustomerInput): Fragment => {
   return fragment`${type === 'jsonb' && value !== null ? JSON.stringify(value) : value}::${namesOf(type)}`
 }
 
-/** Adds a customer. Without a reference it gets one of the service's own, made from the identifier. */
-export const insertCustomer = (
+/** A customer under the identifier that was drawn for it, as it is added. */
+export interface NewCustomer extends CustomerInput {
+  id: CustomerId
+  createdAt: Instant
+  statementDueOn: IsoDate | null
+}
+
+const drawing: OfMany<string | null> = (account, currencies) => sql`
+    with held as materialized (
+      select currency from account_currencies
+       where account_id = ${account} and currency = any (${arrayLiteral([...new Set(currencies)])}::text[]) for key share)
+    select nextval('customers_customer_id_seq') as "id", w.currency in (select currency from held) as "isHeld"
+      from unnest(${arrayLiteral(currencies)}::text[]) as w(currency)`
+
+/**
+ * Draws the identifier of a new customer, so that all that adding it causes can be written without waiting. Keeps its currency from being deleted until the
+ * commit; `isHeld` is false where the account does not have it.
+ */
+export async function drawCustomer(
   tx: Transaction,
-  account: AccountId,
-  c: Settable,
-  { now, today }: { now: Instant; today: IsoDate },
-) =>
-  oneRow<Customer>(
-    tx,
-    sql`
-    with drawn as (select nextval('customers_customer_id_seq') as id)
-    insert into customers as c (account_id, customer_id, created_at, statement_due_on,
-      ${namesOf(CUSTOMER_FIELD_NAMES.map((name) => CUSTOMER_FIELDS[name].column).join(', '))})
-    select ${account}, drawn.id, ${now}::timestamptz, ${c.autoSendStatement ? firstOfNextMonth(today) : null}::date,
-      ${listed(CUSTOMER_FIELD_NAMES.map((name) => (name === 'reference' ? fragment`coalesce(${c.reference}, 'C' || drawn.id)` : valueOf(c, name))))}
-      from drawn
-    returning ${CUSTOMER_COLUMNS}`,
-  )
+  currency: string | null,
+): Promise<{ id: CustomerId; isHeld: boolean | null }> {
+  const [drawn] = await tx.joint<string | null, { id: CustomerId; isHeld: boolean | null }>(drawing, [currency])
+  assert(drawn, 'a customer has an identifier')
+  return drawn
+}
+
+const SET_NAMES = namesOf(CUSTOMER_FIELD_NAMES.map((name) => CUSTOMER_FIELDS[name].column).join(', '))
+const SET_TYPES = namesOf(
+  CUSTOMER_FIELD_NAMES.map((name) => `${CUSTOMER_FIELDS[name].column} ${CUSTOMER_FIELDS[name].type}`).join(', '),
+)
+
+/** Returns a customer as the insert reads it, by the names of columns. */
+function asRow(c: NewCustomer): object {
+  const row: Record<string, unknown> = {
+    customer_id: c.id,
+    created_at: c.createdAt,
+    statement_due_on: c.statementDueOn,
+  }
+  for (const name of CUSTOMER_FIELD_NAMES) row[CUSTOMER_FIELDS[name].column] = c[name]
+  return row
+}
+
+const insertion: OfMany<NewCustomer> = (account, customers) => sql`
+    insert into customers (account_id, customer_id, created_at, statement_due_on, ${SET_NAMES})
+    select ${account}, r.* from json_to_recordset(${jsonRows(customers.map(asRow))}::json)
+      as r(customer_id bigint, created_at timestamptz, statement_due_on date, ${SET_TYPES})`
+
+/** Adds a customer, without waiting. */
+export const sendCustomer = (tx: Transaction, customer: NewCustomer, refusals: Refusals): void =>
+  tx.sendJoint(insertion, [customer], refusals)
 
 export const updateCustomer = (
   tx: Transaction,

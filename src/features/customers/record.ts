@@ -63,14 +63,15 @@ export async function writeCustomerRecord(
   return customerWithFieldsShape.write({ customer: view, labels }, writingOf(context))
 }
 
-/** Records a change of a customer with its fields as they now are; `known` saves reading them. */
+/** Records a change of a customer with its fields as they now are; `known` saves reading them. Returns the text that its event keeps. */
 export async function recordCustomerEvent(
   tx: Transaction,
   context: RequestContext,
   type: EventType & `customer.${string}`,
   id: CustomerId,
   known?: CustomerView,
-): Promise<void> {
+): Promise<string> {
   const record = await writeCustomerRecord(tx, context, id, known)
   await recordEvent(tx, context, { type, recordId: id, customerId: id, record })
+  return record
 }

@@ -6,7 +6,15 @@ import { noContent, type Operation, readOperation, writeOperation } from '../../
 import { paging } from '../../platform/http/query.ts'
 import { reference } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, required } from '../../platform/wire/read.ts'
-import { addCustomer, changePause, checkCustomerBody, editCustomer, type OnReturn } from './actions.ts'
+import {
+  addCustomer,
+  changePause,
+  type CheckedCustomer,
+  checkCustomerBody,
+  checkNewCustomer,
+  editCustomer,
+  type OnReturn,
+} from './actions.ts'
 import { listCustomLabels } from './custom-value-queries.ts'
 import { countCustomers, type CustomerFilter, listCustomers, listCustomersByIds } from './queries.ts'
 import { customerKind } from './record.ts'
@@ -87,9 +95,11 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
     success: { status: 201, schema: customerShape.schema },
     refusals: { 409: 'Another customer has the Reference' },
     grouping: { recordOf: () => null },
-    references: (tx, _context, { body }, problems) => checkCustomerBody(tx, body, problems),
-    write: async (tx, context, { body }, _record, customValues) =>
-      customerKind.created(await addCustomer(tx, context, body, customValues), context),
+    references: (tx, _context, { body }, problems) => checkNewCustomer(tx, body, problems),
+    write: async (tx, context, { body }, _record, checked: CheckedCustomer) => {
+      const { view, written } = await addCustomer(tx, context, body, checked)
+      return customerKind.created(view, context, written)
+    },
   }),
   writeOperation({
     ...customerKind.editing,

@@ -170,6 +170,7 @@ type Inputs = { [Name in ReadName]: Entries[Name]['in'] }
 
 type AnyEntry = { column: Column<CustomerView>; in?: AnyProperty } | SetEntry<AnyProperty>
 const ALL: readonly (readonly [name: string, entry: AnyEntry])[] = Object.entries(ENTRIES)
+const SETTABLE = ALL.flatMap(([name, entry]) => ('of' in entry ? [[name, entry] as const] : []))
 const columns: Columns<CustomerView> = Object.fromEntries(ALL.map(([name, { column }]) => [name, column]))
 
 export const customerShape = recordShape<CustomerView>()('Customer', columns)
@@ -269,13 +270,13 @@ export function customerFromWire(
   },
   present?: CustomerInput,
 ): Omit<CustomerInput, 'reference'> & { reference: string | null } {
-  const given = (name: string, { of, blank, isKept }: SetEntry<AnyProperty>): unknown => {
+  const plain: Record<string, unknown> = {}
+  for (const [name, { of, blank, isKept }] of SETTABLE) {
     const value = body[name as keyof CustomerBody]
-    return isKept && value === undefined && present ? present[of] : (value ?? blank)
+    plain[of] = isKept && value === undefined && present ? present[of] : (value ?? blank)
   }
-  const plain = ALL.flatMap(([name, entry]) => ('of' in entry ? [[entry.of, given(name, entry)]] : []))
   return {
-    ...(Object.fromEntries(plain) as CustomerInput),
+    ...(plain as unknown as CustomerInput),
     reference: body.Reference ?? present?.reference ?? null,
     currency: body.CurrencyCode ?? present?.currency ?? defaults.currency,
     countryId: defaults.countryId,

@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import {
   arrayLiteral,
   column,
@@ -26,13 +26,21 @@ export type SearchedList = keyof typeof LISTS
 /** Identifiers of a block of words: as of the blocks by which lists are counted. */
 const BLOCK = 4096n
 
-/** Writes words of records of a list, without waiting. */
-export const sendWords = (tx: Transaction, list: SearchedList, rows: readonly { id: Id; word: string }[]): void =>
-  tx.send(sql`
+interface NewWord {
+  list: SearchedList
+  id: Id
+  word: string
+}
+
+const insertion: OfMany<NewWord> = (account, words) => sql`
     insert into record_words (account_id, list, block, word, record_id)
-    select ${tx.account}, ${LISTS[list].number}, (r.id / ${BLOCK})::integer, r.word, r.id
-      from unnest(${arrayLiteral(rows.map(({ id }) => id))}::bigint[], ${column(rows, 'word')}::text[]) as r(id, word)
-    on conflict do nothing`)
+    select ${account}, r.list, (r.id / ${BLOCK})::integer, r.word, r.id
+      from unnest(${arrayLiteral(words.map(({ list }) => LISTS[list].number))}::smallint[], ${column(words, 'id')}::bigint[],
+             ${column(words, 'word')}::text[]) as r(list, id, word)
+    on conflict do nothing`
+
+/** Writes words of records, without waiting. */
+export const sendWords = (tx: Transaction, words: readonly NewWord[]): void => tx.sendJoint(insertion, words)
 
 /** Deletes words that a record bears no more. */
 export const sendGoneWords = (tx: Transaction, list: SearchedList, id: Id, words: readonly string[]): void =>

@@ -22,8 +22,8 @@ type Texts = readonly (string | null | undefined)[]
 
 /** Writes the words of new records of a list, by their texts; most have none. */
 export function sendNewWords(tx: Transaction, list: SearchedList, records: readonly { id: Id; texts: Texts }[]): void {
-  const rows = records.flatMap(({ id, texts }) => searchWordsOf(texts).map((word) => ({ id, word })))
-  if (rows.length > 0) sendWords(tx, list, rows)
+  const rows = records.flatMap(({ id, texts }) => searchWordsOf(texts).map((word) => ({ list, id, word })))
+  if (rows.length > 0) sendWords(tx, rows)
 }
 
 /** Replaces the words of a record whose texts may have changed; those of a deleted one by none. */
@@ -36,8 +36,7 @@ export function sendChangedWords(tx: Transaction, list: SearchedList, id: Id, be
   if (added.length > 0)
     sendWords(
       tx,
-      list,
-      added.map((word) => ({ id, word })),
+      added.map((word) => ({ list, id, word })),
     )
 }
 

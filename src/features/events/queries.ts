@@ -1,9 +1,9 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, type OfMany, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
-import { bigints, deduplicated } from '../../platform/database/columns.ts'
+import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
 import { holdsEvent, INVOICE_OF_EVENT, ISSUED, RECORD_OF_EVENT } from './issued-place-queries.ts'
 import { countIssued, issuedFrom } from './issued-queries.ts'
@@ -174,20 +174,23 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-const insertion = (tx: Transaction, events: readonly NewEvent[]) => fragment`
+const insertion = (account: AccountId, events: readonly NewEvent[]) => fragment`
     insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
-    select ${tx.account}, * from unnest(
+    select ${account}, r.type, r.record_id, r.customer_id, r.happened_at, r.actor, r.reason, r.record::jsonb from unnest(
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
-      ${column(events, 'record')}::jsonb[])`
+      ${texts(events, 'record')}::text[]) as r(type, record_id, customer_id, happened_at, actor, reason, record)`
 
 /** Writes events with their deliveries: one statement, so that neither is there without the other. */
-const withDeliveries = (tx: Transaction, events: Fragment) => sql`
-    with ${endpointsOf(tx.account)}, written as (${events} returning event_id, type, record_id) ${deliveriesOfWritten(tx.account)}`
+const withDeliveries = (account: AccountId, events: Fragment) => sql`
+    with ${endpointsOf(account)}, written as (${events} returning event_id, type, record_id) ${deliveriesOfWritten(account)}`
+
+const insertionWithDeliveries: OfMany<NewEvent> = (account, events) =>
+  withDeliveries(account, insertion(account, events))
 
 /** Writes events, one or thousands, in the transaction of the changes that they record. */
 export const insertEvents = (tx: Transaction, events: readonly NewEvent[]) =>
-  tx.rows(withDeliveries(tx, insertion(tx, events)))
+  tx.rows(insertionWithDeliveries(tx.account, events))
 
 /** Source of events: parts of a statement that come first, and rows with `record_id`, `customer_id` and `record`, in order. */
 interface EventSource {
@@ -208,11 +211,11 @@ export const eventsFrom = (
 
 /** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>
-  tx.send(withDeliveries(tx, insertion(tx, events)))
+  tx.sendJoint(insertionWithDeliveries, events)
 
 /** Writes an event that no endpoint is sent by itself, and returns its identifier. */
 export const insertUnsentEvent = async (tx: Transaction, event: NewEvent): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`${insertion(tx, [event])} returning event_id as "id"`)).id
+  (await oneRow<{ id: Id }>(tx, sql`${insertion(tx.account, [event])} returning event_id as "id"`)).id
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
 export async function insertLikeEvents(
@@ -227,7 +230,7 @@ export async function insertLikeEvents(
              (${column(distinct, 'record')}::jsonb[])[r.shape]
         from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${positions}::integer[])
           as r(record, customer, shape)`
-    await tx.rows(withDeliveries(tx, insertion))
+    await tx.rows(withDeliveries(tx.account, insertion))
   }
 }
 

@@ -3,7 +3,7 @@ import type { OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
@@ -266,18 +266,23 @@ export interface AppliedDelta extends OwedSums {
   id: InvoiceId
 }
 
-/** Moves the sums of what is allocated to invoices. */
-export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
-  tx.send(sql`
+const applying: OfMany<AppliedDelta & { at: Instant }> = (account, rows) => sql`
     with changed as (
       update invoices i
        set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
-           written_off_minor = i.written_off_minor + d.written_off, last_updated = ${at}
+           written_off_minor = i.written_off_minor + d.written_off, last_updated = d.at
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
-        ${bigints(rows, 'negativeMinor')}::bigint[], ${bigints(rows, 'writtenOffMinor')}::bigint[])
-        as d(id, paid, pending, negative, written_off)
-     where i.account_id = ${tx.account} and i.invoice_id = d.id returning i.invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
+        ${bigints(rows, 'negativeMinor')}::bigint[], ${bigints(rows, 'writtenOffMinor')}::bigint[], ${column(rows, 'at')}::timestamptz[])
+        as d(id, paid, pending, negative, written_off, at)
+     where i.account_id = ${account} and i.invoice_id = d.id returning i.invoice_id as id)
+    ${notingChanged(account, 'invoice')}`
+
+/** Moves the sums of what is allocated to invoices, each named once, without waiting. */
+export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
+  tx.sendJoint(
+    applying,
+    rows.map((row) => ({ ...row, at })),
+  )
 
 /** Moves the sums of what credit notes settle for invoices, each named once, without waiting. */
 export const sendCredited = (

@@ -2,8 +2,7 @@ import type { Posting } from '../../engine/money/postings.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import type { Statement } from '../../platform/database/sql.ts'
+import type { OfMany, Transaction } from '../../platform/database/database.ts'
 import { type ChainLink, entriesStatement, type EntryRow, type HasUnapplied } from './queries.ts'
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
@@ -15,40 +14,44 @@ export interface CustomerPostings {
   postings: readonly Posting[]
 }
 
+type TimedPostings = CustomerPostings & { at: Instant }
+
 /** Posts, and returns which of these customers have unallocated money of the currency now. Nothing to post writes nothing. */
 export async function post(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Promise<HasUnapplied[]> {
-  const statement = statementOf(tx, all, at)
-  return statement ? tx.rows<HasUnapplied>(statement) : []
+  const posted = timed(all, at)
+  return posted.length === 0 ? [] : tx.rows<HasUnapplied>(posting(tx.account, posted))
 }
 
 /** Posts without waiting: for changes that need not know what is left unallocated. */
 export function sendPostings(tx: Transaction, all: readonly CustomerPostings[], at: Instant): void {
-  const statement = statementOf(tx, all, at)
-  if (statement) tx.send(statement)
+  const posted = timed(all, at)
+  if (posted.length > 0) tx.sendJoint(posting, posted)
 }
 
-function statementOf(tx: Transaction, all: readonly CustomerPostings[], at: Instant): Statement | undefined {
+const timed = (all: readonly CustomerPostings[], at: Instant): TimedPostings[] =>
+  all.filter(({ postings }) => postings.length > 0).map((one) => ({ ...one, at }))
+
+const posting: OfMany<TimedPostings> = (account, all) => {
   const links = new Map<string, ChainLink>()
   const entries: EntryRow[] = []
-  for (const { customerId, currency, postings } of all) {
-    if (postings.length === 0) continue
+  for (const { customerId, currency, postings, at } of all) {
     const key = `${customerId} ${currency}`
     let link = links.get(key)
     if (!link) {
       link = { customerId, currency, receivableMinor: 0n, unappliedMinor: 0n, clearingMinor: 0n, hashedText: at }
       links.set(key, link)
     }
-    for (const posting of postings) {
-      const entry = rowOf(customerId, currency, posting)
+    for (const one of postings) {
+      const entry = rowOf(customerId, currency, one, at)
       entries.push(entry)
-      move(link, posting)
+      move(link, one)
       link.hashedText += `\n${hashedTextOf(entry)}`
     }
   }
-  return entries.length === 0 ? undefined : entriesStatement(tx.account, [...links.values()], entries, at)
+  return entriesStatement(account, [...links.values()], entries)
 }
 
-function rowOf(customerId: CustomerId, currency: string, p: Posting): EntryRow {
+function rowOf(customerId: CustomerId, currency: string, p: Posting, postedAt: Instant): EntryRow {
   return {
     customerId,
     currency,
@@ -63,6 +66,7 @@ function rowOf(customerId: CustomerId, currency: string, p: Posting): EntryRow {
     taxNumber: p.tax === null ? null : p.tax.taxNumber,
     amountMinor: p.amountMinor,
     dated: p.dated,
+    postedAt,
   }
 }
 
@@ -77,7 +81,7 @@ function move(link: ChainLink, { debit, credit, amountMinor }: Posting): void {
 }
 
 /** Writes the text of an entry that its link hashes. All of it stands in the row, so that anybody can hash it again. */
-export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency'>): string =>
+export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency' | 'postedAt'>): string =>
   `${e.isReversal ? `${e.event}_reversed` : e.event}\u001f${[
     e.recordType,
     e.recordId,

@@ -28,6 +28,7 @@ export interface EntryRow {
   taxNumber: string | null
   amountMinor: bigint
   dated: IsoDate
+  postedAt: Instant
 }
 
 /** Customers that have unallocated money of a currency after it. */
@@ -60,7 +61,6 @@ export const entriesStatement = (
   account: AccountId,
   links: readonly ChainLink[],
   entries: readonly EntryRow[],
-  at: Instant,
 ): Statement => sql`
     with l as (
       select p.customer, p.currency, p.receivable, p.unapplied, p.clearing, convert_to(p.hashed, 'UTF8') as hashed
@@ -73,13 +73,14 @@ export const entriesStatement = (
       insert into ledger_entries (account_id, customer_id, link, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name,
         tax_rate, tax_number, amount_minor, dated, posted_at)
       select ${account}, e.customer, k.links, e.currency, e.event, e.is_reversal, e.record_type, e.record_id, e.debit, e.credit, e.tax_name,
-             e.tax_rate, e.tax_number, e.amount, e.dated, ${at}
+             e.tax_rate, e.tax_number, e.amount, e.dated, e.posted_at
         from unnest(${bigints(entries, 'customerId')}::bigint[], ${column(entries, 'currency')}::text[], ${column(entries, 'event')}::text[],
           ${column(entries, 'isReversal')}::boolean[], ${column(entries, 'recordType')}::text[], ${bigints(entries, 'recordId')}::bigint[],
           ${column(entries, 'debit')}::text[], ${column(entries, 'credit')}::text[], ${column(entries, 'taxName')}::text[],
           ${column(entries, 'taxRate')}::numeric[], ${column(entries, 'taxNumber')}::text[], ${bigints(entries, 'amountMinor')}::bigint[],
-          ${dates(entries, 'dated')}::date[]) with ordinality
-          as e(customer, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name, tax_rate, tax_number, amount, dated, place)
+          ${dates(entries, 'dated')}::date[], ${column(entries, 'postedAt')}::timestamptz[]) with ordinality
+          as e(customer, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name, tax_rate, tax_number, amount, dated, posted_at,
+            place)
         join linked k on k.customer_id = e.customer and k.currency = e.currency
        order by e.place)
     select customer_id as "customerId", currency from linked where unapplied_minor > 0`

@@ -3,7 +3,7 @@ import type { AllocationState, OwedSums } from '../../engine/money/allocation-ef
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import { orTooMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type OfMany, orTooMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
@@ -123,17 +123,22 @@ export const drawAllocationIds = async (tx: Transaction, count: number): Promise
     )
   ).map(({ id }) => id)
 
-/** Writes new allocations under identifiers drawn ahead, without waiting. */
-export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
-  tx.send(sql`
+const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => sql`
     insert into allocations (account_id, allocation_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made,
       ended_on, created_at)
-    select ${tx.account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, r.ended_on, ${at}
+    select ${account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, r.ended_on, r.at
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${column(rows, 'givenKind')}::text[],
         ${bigints(rows, 'givenId')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
         ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
-        ${dates(rows, 'endedOn')}::date[])
-        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on)`)
+        ${dates(rows, 'endedOn')}::date[], ${column(rows, 'at')}::timestamptz[])
+        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on, at)`
+
+/** Writes new allocations under identifiers drawn ahead, without waiting. */
+export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
+  tx.sendJoint(
+    insertion,
+    rows.map((row) => ({ ...row, at })),
+  )
 
 export const sendAllocationUpdates = (tx: Transaction, rows: readonly AllocationState[]): void =>
   tx.send(sql`

@@ -1,7 +1,7 @@
 import type { AppliedAs } from '../../engine/money/allocation-effects.ts'
 import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/money/allocating.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
 
@@ -30,24 +30,14 @@ interface OwedRow extends Omit<OwedDocument, 'givesWayMinor'> {
   pendingMinor: bigint
 }
 
-const listOwedWhere = async (
-  db: Queryable,
-  account: AccountId,
-  invoices: Fragment,
-  positives: Fragment,
-): Promise<OwedDocument[]> =>
-  withPlaces(
-    db,
-    account,
-    await db.rows<OwedRow>(sql`
+const owedWhere = (account: AccountId, invoices: Fragment, positives: Fragment) => sql`
       select 'invoice' as "kind", invoice_id as "id", customer_id as "customerId", currency, invoice_date as "dated", number as "order",
              ${INVOICE_OPEN} as "openMinor", pending_minor as "pendingMinor",
              case when cancelled_at is not null then 'cancelled' when issued_at is null then 'draft' else 'open' end as "state"
         from invoices where account_id = ${account} and ${invoices}
       union all
       select 'positive_adjustment', positive_adjustment_id, customer_id, currency, dated, positive_adjustment_id, ${POSITIVE_OPEN}, 0, 'open'
-        from positive_adjustments where account_id = ${account} and ${positives}`),
-  )
+        from positive_adjustments where account_id = ${account} and ${positives}`
 
 /** Counts as open what lines that give way are allocated to invoices. They are asked about only where there is pending money. */
 async function withPlaces(db: Queryable, account: AccountId, rows: readonly OwedRow[]): Promise<OwedDocument[]> {
@@ -72,24 +62,31 @@ const listPlaces = (db: Queryable, account: AccountId, invoiceIds: readonly Invo
        and l.ended_on is null
      group by l.owed_id`)
 
-/** Lists the documents that references name; those that do not exist are left out. */
-export const listOwed = (db: Queryable, account: AccountId, refs: readonly OwedRef[]) =>
-  listOwedWhere(
-    db,
+const named: OfMany<OwedRef> = (account, refs) =>
+  owedWhere(
     account,
     fragment`invoice_id = any(${idsOf(refs, 'invoice')}::bigint[])`,
     fragment`positive_adjustment_id = any(${idsOf(refs, 'positive_adjustment')}::bigint[])`,
   )
 
+const isNamed = (row: OwedRow, refs: readonly OwedRef[]): boolean =>
+  refs.some(({ kind, id }) => kind === row.kind && id === row.id)
+
+/** Lists the documents that references name; those that do not exist are left out. */
+export const listOwed = async (db: Queryable, account: AccountId, refs: readonly OwedRef[]): Promise<OwedDocument[]> =>
+  withPlaces(db, account, await rowsOfMany(db, account, named, refs, isNamed))
+
 /** Lists what of a customer and currency is open: issued invoices and positive adjustments that something is left of, lines that give way not counted. */
 export async function listOpen(tx: Transaction, customerId: CustomerId, currency: string): Promise<OwedDocument[]> {
   const ofCustomer = fragment`customer_id = ${customerId} and currency = ${currency}`
-  const found = await listOwedWhere(
-    tx,
-    tx.account,
-    fragment`${ofCustomer} and issued_at is not null and cancelled_at is null and (${INVOICE_OPEN} > 0 or pending_minor > 0)`,
-    fragment`${ofCustomer} and ${POSITIVE_OPEN} > 0`,
+  const rows = await tx.rows<OwedRow>(
+    owedWhere(
+      tx.account,
+      fragment`${ofCustomer} and issued_at is not null and cancelled_at is null and (${INVOICE_OPEN} > 0 or pending_minor > 0)`,
+      fragment`${ofCustomer} and ${POSITIVE_OPEN} > 0`,
+    ),
   )
+  const found = await withPlaces(tx, tx.account, rows)
   return found.filter(({ openMinor }) => openMinor > 0n)
 }
 

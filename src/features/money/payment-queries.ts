@@ -1,9 +1,9 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, firstRow, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
 import { asTexts } from '../../platform/database/text-rows.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../customers/search.ts'
@@ -108,26 +108,39 @@ export async function drawPaymentIds(
   tx: Transaction,
   allocationCount: number,
   currency: string | null = null,
-): Promise<DrawnIds & { isHeld: boolean }> {
-  const rows = await tx.rows<{ isPayment: boolean; id: Id; isHeld: boolean }>(sql`
-    with held as materialized (
-      select from account_currencies where account_id = ${tx.account} and currency = ${currency} for key share)
-    select true as "isPayment", nextval('payments_payment_id_seq') as "id", exists (select from held) as "isHeld"
-    union all
-    select false, nextval('allocations_allocation_id_seq'), false from generate_series(1, ${allocationCount})`)
-  const payment = rows.find(({ isPayment }) => isPayment)
-  assert(payment, 'a payment has an identifier')
-  const allocations = rows.filter(({ isPayment }) => !isPayment).map(({ id }) => id)
-  return { payment: payment.id, allocations, isHeld: payment.isHeld }
+): Promise<DrawnIds & { isHeld: boolean | null }> {
+  const [drawn] = await tx.joint<NewIds, DrawnIds & { isHeld: boolean | null }>(drawing, [
+    { allocationCount, currency },
+  ])
+  assert(drawn, 'a payment has an identifier')
+  return drawn
 }
 
-/** Writes a payment with what will be allocated of it. */
-export const sendPayment = (tx: Transaction, row: Payment): void =>
-  tx.send(sql`
+interface NewIds {
+  allocationCount: number
+  currency: string | null
+}
+
+const drawing: OfMany<NewIds> = (account, wanted) => sql`
+    with held as materialized (
+      select currency from account_currencies
+       where account_id = ${account} and currency = any(${arrayLiteral([...new Set(wanted.map(({ currency }) => currency))])}::text[]) for key share)
+    select nextval('payments_payment_id_seq') as "payment",
+           array(select nextval('allocations_allocation_id_seq') from generate_series(1, w.count)) as "allocations",
+           w.currency in (select currency from held) as "isHeld"
+      from unnest(${column(wanted, 'allocationCount')}::integer[], ${column(wanted, 'currency')}::text[]) as w(count, currency)`
+
+const insertion: OfMany<Payment> = (account, payments) => sql`
     insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, gateway_id,
       charge_id, gives_way, ref, memo, created_at)
-    values (${tx.account}, ${row.id}, ${row.customerId}, ${row.paidAt}, ${row.dated}, ${row.currency}, ${row.amountMinor}, ${row.appliedMinor},
-      ${row.method}, ${row.origin}, ${row.gatewayId}, ${row.chargeId}, ${row.givesWay}, ${row.ref}, ${row.memo}, ${row.createdAt})`)
+    select ${account}, r."id", r."customerId", r."paidAt", r.dated, r.currency, r."amountMinor", r."appliedMinor", r.method, r.origin, r."gatewayId",
+           r."chargeId", r."givesWay", r.ref, r.memo, r."createdAt"
+      from json_to_recordset(${jsonRows(payments)}::json)
+        as r("id" bigint, "customerId" bigint, "paidAt" timestamptz, dated date, currency text, "amountMinor" bigint, "appliedMinor" bigint, method text,
+             origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz)`
+
+/** Writes a payment with what will be allocated of it. */
+export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendJoint(insertion, [row])
 
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
   tx.send(sql`

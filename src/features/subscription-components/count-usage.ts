@@ -15,11 +15,12 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
 import { listStoredComponents } from './queries.ts'
-import { type CountedCycleRow, listUsageCycles, upsertUsageCycles } from './cycle-queries.ts'
+import { type CountedCycleRow, listUsageCycles, sendUsageCycles } from './cycle-queries.ts'
 import type { OpeningUsage } from './resolve.ts'
 import {
   deleteOpening,
   insertUsage,
+  sendUsage,
   type KnownKey,
   moveOpening,
   type OpeningReport,
@@ -273,20 +274,24 @@ function reported(before: CycleUsage, cycle: CountedCycle, report: UsageReport):
 /** Stores reports and the cycles that they changed, as `keepUsage` does. */
 export type KeepUsage = typeof keepUsage
 
-/** Stores the reports of one request and the cycles that they changed, and records an event for each subscription. */
+/**
+ * Stores the reports of one request and the cycles that they changed, and records an event for each subscription. With identifiers drawn ahead nothing is
+ * waited for.
+ */
 export async function keepUsage(
   tx: Transaction,
   context: RequestContext,
   entries: readonly UsageEntry[],
   tallies: UsageTallies,
   customerOf: (id: SubscriptionId) => Id,
+  drawn?: readonly Id[],
 ): Promise<void> {
   if (entries.length === 0) return
   const { now } = context.moment
-  const [ids] = await Promise.all([
-    insertUsage(tx, tx.account, entries, now),
-    upsertUsageCycles(tx, tx.account, tallies.settle()),
-  ])
+  if (drawn) sendUsage(tx, entries, drawn, now)
+  const inserting = drawn ?? insertUsage(tx, tx.account, entries, now)
+  sendUsageCycles(tx, tallies.settle())
+  const ids = await inserting
   const stored = entries.map((entry, index) => ({ ...entry, id: ids[index] as Id }))
   sendEvents(
     tx,

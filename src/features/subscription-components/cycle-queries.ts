@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type OfMany, oneRow, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** The usage of components by cycle: whole chunks a statement. */
@@ -26,12 +26,20 @@ const CYCLE_COLUMNS = fragment`
     u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
     u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"`
 
-/** Lists the usage that is not invoiced yet, or differs from what was. */
-export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
-  db.rows<UsageCycleRow>(sql`
+const openUsage: OfMany<SubscriptionId> = (account, ids) => sql`
     select ${CYCLE_COLUMNS} from usage_cycles u ${cancelledOfCycle(account)}
      where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
-     order by u.cycle_from`)
+     order by u.cycle_from`
+
+/** Lists the usage that is not invoiced yet, or differs from what was. */
+export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  rowsOfMany<SubscriptionId, UsageCycleRow>(db, account, openUsage, ids, isOfSubscription)
+
+/** Returns whether a row is of one of some subscriptions. */
+export const isOfSubscription = (
+  { subscriptionId }: { subscriptionId: SubscriptionId },
+  ids: readonly SubscriptionId[],
+): boolean => ids.includes(subscriptionId)
 
 /** Lists named cycles, invoiced ones too: what late reports change. */
 export const listUsageCycles = (
@@ -112,21 +120,20 @@ export async function updateCountedCycles(tx: Transaction, account: AccountId, c
        ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}`)
 }
 
-/** Writes usage by cycle, new cycles and known ones. */
-export async function upsertUsageCycles(
-  tx: Transaction,
-  account: AccountId,
-  cycles: readonly UsageCycleRow[],
-): Promise<void> {
-  if (cycles.length === 0) return
+const writing: OfMany<UsageCycleRow> = (account, cycles) => {
   const rows = usageTexts(cycles)
-  await tx.rows(sql`
+  return sql`
     insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, invoiced, next_part, is_free)
     select ${account}, * from unnest(${bigints(rows, 'subscriptionId')}::bigint[], ${bigints(rows, 'componentId')}::bigint[],
       ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
       ${column(rows, 'invoiced')}::numeric[], ${column(rows, 'nextPart')}::smallint[], ${column(rows, 'isFree')}::boolean[])
     on conflict (account_id, subscription_id, component_id, cycle_from) do update set cycle_until = excluded.cycle_until,
-      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`)
+      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`
+}
+
+/** Writes usage by cycle, new cycles and known ones, without waiting. Each is named once in a transaction that several requests share. */
+export function sendUsageCycles(tx: Transaction, cycles: readonly UsageCycleRow[]): void {
+  if (cycles.length > 0) tx.sendJoint(writing, cycles)
 }
 
 /** Forgets cycles of usage: of a start that is another now, nothing is counted any more. */

@@ -4,10 +4,10 @@ import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText, equals } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
-import { listOpenUsage } from './cycle-queries.ts'
+import { isOfSubscription, listOpenUsage } from './cycle-queries.ts'
 
 /** The components of subscriptions: whole chunks a statement. */
 
@@ -66,15 +66,7 @@ interface ComponentRow extends ComponentFacts {
   versionNo: number
 }
 
-/** Lists the components of subscriptions by subscription, in the order of their identifiers. */
-export async function listStoredComponents(
-  db: Queryable,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-): Promise<Map<SubscriptionId, StoredComponent[]>> {
-  const found = new Map<SubscriptionId, StoredComponent[]>()
-  if (ids.length === 0) return found
-  const reading = db.rows<ComponentRow>(sql`
+const components: OfMany<SubscriptionId> = (account, ids) => sql`
     select s.subscription_id as "subscriptionId", s.component_id as "componentId", c.name, c.type, c.term, c.term_type as "termType", s.memo,
            s.is_set_units as "isSetUnits", v.component_version_id as "versionId", v.version_no as "versionNo", s.quantity, s.anchor,
            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
@@ -84,7 +76,17 @@ export async function listStoredComponents(
       join component_versions v
         on v.account_id = ${account} and v.component_version_id = coalesce(s.pending_component_version_id, s.component_version_id)
      where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])
-     order by s.subscription_id, s.component_id`)
+     order by s.subscription_id, s.component_id`
+
+/** Lists the components of subscriptions by subscription, in the order of their identifiers. */
+export async function listStoredComponents(
+  db: Queryable,
+  account: AccountId,
+  ids: readonly SubscriptionId[],
+): Promise<Map<SubscriptionId, StoredComponent[]>> {
+  const found = new Map<SubscriptionId, StoredComponent[]>()
+  if (ids.length === 0) return found
+  const reading = rowsOfMany<SubscriptionId, ComponentRow>(db, account, components, ids, isOfSubscription)
   // Asked for at once, metered or not: what is not has none, and nobody waits twice.
   const [rows, usage] = await Promise.all([reading, listOpenUsage(db, account, ids)])
   const read = stateReader()

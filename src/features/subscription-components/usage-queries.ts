@@ -1,7 +1,14 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import {
+  countOf,
+  type OfMany,
+  oneRow,
+  type Queryable,
+  rowsOfMany,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -38,6 +45,23 @@ const keyNumber = (account: AccountId): Fragment => fragment`
     (select coalesce(max(u.key_no) + 1, 0) from usage_entries u where ${ofHash(account, fragment`r`)})
     + row_number() over (partition by r.subscription, r.component, ${hashOf(fragment`r.key`)} order by r.place) - 1 end`
 
+/** Returns the insert of reports, in their order; `at` and `id` may name the `place` of one. Without `id` each gets the next. */
+const insertion = (
+  account: AccountId,
+  entries: readonly UsageEntry[],
+  { at, id }: { at: Fragment; id?: Fragment },
+): Fragment => fragment`
+      insert into usage_entries (account_id, ${id ? fragment`usage_id, ` : NOTHING}subscription_id, component_id, units, is_set, usage_date, usage_key, memo,
+          recorded_at, cycle_from, part, key_no)
+      select ${account}, ${id ? fragment`${id}, ` : NOTHING}r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}, r.cycle_from, r.part,
+             ${keyNumber(account)}
+        from unnest(${bigints(entries, 'subscriptionId')}::bigint[], ${bigints(entries, 'componentId')}::bigint[],
+          ${arrayLiteral(entries.map(({ units }) => decimalText(units)))}::numeric[], ${column(entries, 'isSet')}::boolean[],
+          ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
+          ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
+          with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
+       order by r.place`
+
 /** Writes reports, in order, and answers their identifiers. Keys are new ones, each once. */
 export async function insertUsage(
   tx: Transaction,
@@ -49,22 +73,41 @@ export async function insertUsage(
   const { ids } = await oneRow<{ ids: Id[] }>(
     tx,
     sql`
-    with added as (
-      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part,
-          key_no)
-      select ${account}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}::timestamptz, r.cycle_from, r.part,
-             ${keyNumber(account)}
-        from unnest(${bigints(entries, 'subscriptionId')}::bigint[], ${bigints(entries, 'componentId')}::bigint[],
-          ${arrayLiteral(entries.map(({ units }) => decimalText(units)))}::numeric[], ${column(entries, 'isSet')}::boolean[],
-          ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
-          ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
-          with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
-       order by r.place
-      returning usage_id)
+    with added as (${insertion(account, entries, { at: fragment`${at}::timestamptz` })} returning usage_id)
     select array_agg(usage_id order by usage_id) as "ids" from added`,
   )
   return ids
 }
+
+const drawing: OfMany<null> = (_account, { length }) =>
+  sql`select nextval('usage_entries_usage_id_seq') as "id" from generate_series(1, ${length})`
+
+/** Draws identifiers of reports ahead, so that what names a report need not wait until it is written. */
+export const drawUsageIds = async (tx: Transaction, count: number): Promise<Id[]> =>
+  count === 0
+    ? []
+    : (
+        await tx.joint<null, { id: Id }>(
+          drawing,
+          Array.from({ length: count }, () => null),
+        )
+      ).map(({ id }) => id)
+
+/** A report under the identifier that was drawn for it, with the moment at which it is recorded. */
+type DrawnEntry = UsageEntry & { id: Id; at: Instant }
+
+const insertionOfDrawn: OfMany<DrawnEntry> = (account, entries) =>
+  sql`${insertion(account, entries, {
+    id: fragment`(${bigints(entries, 'id')}::bigint[])[r.place]`,
+    at: fragment`(${column(entries, 'at')}::timestamptz[])[r.place]`,
+  })}`
+
+/** Writes reports, in order, under identifiers drawn ahead, without waiting. Keys are new ones, each once. */
+export const sendUsage = (tx: Transaction, entries: readonly UsageEntry[], ids: readonly Id[], at: Instant): void =>
+  tx.sendJoint(
+    insertionOfDrawn,
+    entries.map((entry, place) => ({ ...entry, id: ids[place] as Id, at })),
+  )
 
 /** Usage that a component had opened with, and the cycle that it counted for. */
 export interface OpeningReport {
@@ -102,20 +145,26 @@ export interface KnownKey {
   day: IsoDate
 }
 
+type ReportedKey = Pick<KnownKey, 'subscriptionId' | 'componentId' | 'key'>
+
 /** Lists those of some keys that were used before, with what was then reported. */
 export const listKnownKeys = (
   db: Queryable,
   account: AccountId,
-  keys: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; key: string }[],
+  keys: readonly ReportedKey[],
 ): Promise<KnownKey[]> | KnownKey[] =>
   keys.length === 0
     ? []
-    : db.rows<KnownKey>(sql`
+    : rowsOfMany<ReportedKey, KnownKey>(db, account, knownKeys, keys, (known, own) =>
+        own.some(({ subscriptionId }) => subscriptionId === known.subscriptionId),
+      )
+
+const knownKeys: OfMany<ReportedKey> = (account, keys) => sql`
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.usage_key as "key", u.units, u.is_set as "isSet",
            u.usage_date as "day"
       from unnest(${bigints(keys, 'subscriptionId')}::bigint[], ${bigints(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
              as w(subscription, component, key)
-      join usage_entries u on ${ofHash(account, fragment`w`)} and u.usage_key = w.key`)
+      join usage_entries u on ${ofHash(account, fragment`w`)} and u.usage_key = w.key`
 
 export interface ReadUsage extends Omit<UsageEntry, 'cycleFrom' | 'part' | 'subscriptionId'> {
   id: Id

@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type ComponentChange, insertComponents, moveComponents, movesOf, updateComponents } from './queries.ts'
-import { deleteUsageCycles, updateOpenUsage, type UsageCycleRow, upsertUsageCycles } from './cycle-queries.ts'
+import { deleteUsageCycles, updateOpenUsage, sendUsageCycles, type UsageCycleRow } from './cycle-queries.ts'
 
 /** Components of a subscription before and after a plan: only what became another is written. */
 export interface ComponentsChange {
@@ -46,7 +46,7 @@ export async function writeComponents(
   if (gone.length > 0) await deleteUsageCycles(tx, tx.account, gone)
   // One that a report has closed meanwhile is not found open.
   if ((await updateOpenUsage(tx, tx.account, open)) !== open.length) cycles.push(...open)
-  await upsertUsageCycles(tx, tx.account, cycles)
+  sendUsageCycles(tx, cycles)
   return new Set(added.map(({ subscriptionId }) => subscriptionId))
 }
 

@@ -5,7 +5,14 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import {
+  countOf,
+  firstRow,
+  type OfMany,
+  oneRow,
+  type Queryable,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -196,6 +203,17 @@ export const findSubscription = (db: Queryable, account: AccountId, id: Subscrip
     sql`select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)} where s.account_id = ${account} and s.subscription_id = ${id}`,
   )
 
+const viewing: OfMany<SubscriptionId> = (account, ids) => sql`
+    select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)}
+     where s.account_id = ${account} and s.subscription_id = any(${arrayLiteral(ids)}::bigint[])`
+
+/** Finds a subscription of a locked customer. */
+export const findLockedSubscription = async (
+  tx: Transaction,
+  id: SubscriptionId,
+): Promise<SubscriptionView | undefined> =>
+  (await tx.joint<SubscriptionId, SubscriptionView>(viewing, [id], (row, ids) => ids.includes(row.id)))[0]
+
 export interface SubscriptionFilter {
   /** Updated at this instant or later. */
   since?: Instant | null
@@ -268,20 +286,17 @@ export const listOpenSubscriptions = (tx: Transaction, account: AccountId, custo
     select ${SUBSCRIPTION_COLUMNS} from subscriptions s ${subscriptionJoined(account)}
      where s.account_id = ${account} and s.customer_id = ${customerId} and (not s.is_end_recorded or ${DUE_ON} is not null) order by s.subscription_id`)
 
-/** Locks the customers of subscriptions in identifier order, as every writer does. */
-export async function lockCustomersOf(
-  tx: Transaction,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-): Promise<void> {
-  await tx.rows(sql`
+const locking: OfMany<SubscriptionId> = (account, ids) => sql`
     with locked as materialized (
       select from customers c
        where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
                where s.account_id = ${account} and s.subscription_id = any(${bigintList(ids)}::bigint[]))
        order by c.customer_id for no key update of c)
-    select count(*) from locked`)
-}
+    select count(*) from locked`
+
+/** Locks the customers of subscriptions in identifier order, as every writer does. */
+export const lockCustomersOf = async (tx: Transaction, ids: readonly SubscriptionId[]): Promise<void> =>
+  void (await tx.joint(locking, ids, () => false))
 
 /** Locks the customers of subscriptions whom no other transaction holds. Returns the customer of each subscription whose customer is held. */
 export async function holdCustomersOf(

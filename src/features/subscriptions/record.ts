@@ -1,5 +1,5 @@
 import { assert } from '../../kernel/assert.ts'
-import type { AccountId, SubscriptionId } from '../../kernel/ids.ts'
+import type { SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
@@ -8,6 +8,7 @@ import type { EventType } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
 import {
+  findLockedSubscription,
   findSubscription,
   lockCustomersOf,
   type ShownSubscription,
@@ -20,12 +21,8 @@ import { type PresentedSubscription, presented, subscriptionEtag, subscriptionSh
  * Locks the customer of a subscription, then reads the subscription: the order of every change. Both are sent at once; the second begins
  * when the lock is there, so that it sees what whoever held it has written.
  */
-async function lockSubscription(
-  tx: Transaction,
-  account: AccountId,
-  id: SubscriptionId,
-): Promise<SubscriptionView | undefined> {
-  const [, subscription] = await Promise.all([lockCustomersOf(tx, account, [id]), findSubscription(tx, account, id)])
+async function lockSubscription(tx: Transaction, id: SubscriptionId): Promise<SubscriptionView | undefined> {
+  const [, subscription] = await Promise.all([lockCustomersOf(tx, [id]), findLockedSubscription(tx, id)])
   return subscription
 }
 
@@ -43,7 +40,7 @@ export const subscriptionKind = recordKind<PresentedSubscription, 'subscription'
     ])
     return found && presented({ ...found, components: components.get(id) ?? [] }, moment.today)
   },
-  lock: (tx, { account }, id) => lockSubscription(tx, account.id, id),
+  lock: (tx, _context, id) => lockSubscription(tx, id),
   etag: subscriptionEtag,
 })
 

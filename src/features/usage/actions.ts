@@ -4,7 +4,7 @@ import { hasEnded } from '../../engine/subscription/subscription.ts'
 import { nextTotal } from '../../engine/subscription/usage.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
-import type { ComponentId } from '../../kernel/ids.ts'
+import type { ComponentId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { loadSubscription, recordSubscriptionEvent } from '../subscriptions/record.ts'
@@ -17,6 +17,7 @@ import { type ShownSubscription, type SubscriptionView, withShownComponents } fr
 import { nextActionOn } from '../subscriptions/state.ts'
 import { raiseRevision, updateDueOn } from '../subscriptions/state-queries.ts'
 import {
+  drawUsageIds,
   type KnownKey,
   listComponentIds,
   listKnownKeys,
@@ -51,6 +52,8 @@ export interface ReportedUsage {
   reports: readonly UsageReport[]
   components: readonly StoredComponent[]
   known: readonly KnownKey[]
+  /** Drawn for the entries, so that nothing waits for them to be written. */
+  ids: readonly Id[]
 }
 
 /** Finds what entries of a locked subscription refer to, in one exchange, and notes what is wrong with them. */
@@ -61,7 +64,11 @@ export async function findReported(
   reports: readonly UsageReport[],
   problems: Problems,
 ): Promise<ReportedUsage> {
-  const [[shown], known] = await Promise.all([withShownComponents(tx, tx.account, [s]), knownKeysOf(tx, reports)])
+  const [[shown], known, ids] = await Promise.all([
+    withShownComponents(tx, tx.account, [s]),
+    knownKeysOf(tx, reports),
+    drawUsageIds(tx, reports.length),
+  ])
   const components = shown?.components ?? []
   const others = reports
     .map(({ componentId }) => componentId)
@@ -73,7 +80,7 @@ export async function findReported(
       problems.add('component_unknown', fieldIn(report, 'componentID'), `There is no component ${componentId}.`)
     checkDay(report, s.startDate, context.moment.today, problems)
   }
-  return { reports, components, known }
+  return { reports, components, known, ids }
 }
 
 /**
@@ -85,7 +92,7 @@ export async function recordUsage(
   tx: Transaction,
   context: RequestContext,
   given: SubscriptionView,
-  { reports, components, known }: ReportedUsage,
+  { reports, components, known, ids }: ReportedUsage,
 ): Promise<boolean> {
   const { today } = context.moment
   if (isDue(given, context)) tx.alone()
@@ -120,7 +127,7 @@ export async function recordUsage(
     }
   }
   if (entries.length === 0) return !failure
-  await keepUsage(tx, context, entries, tallies, () => subscription.customerId)
+  await keepUsage(tx, context, entries, tallies, () => subscription.customerId, ids)
   await showSetUnits(tx, subscription, entries)
   const facts = { state, components: [...counted.components.values()] }
   if (failure) return (await tryToBill(tx, context, await loadSubscription(tx, given.id))) === undefined

@@ -51,7 +51,7 @@ export async function findUsage(
 async function lockCounted(tx: Transaction, ids: readonly SubscriptionId[]): Promise<FoundUsage> {
   // Sent behind one another: each statement sees what was committed before it began, so those that read see what the lock has waited for.
   const [, alike, components] = await Promise.all([
-    lockCustomersOf(tx, tx.account, ids),
+    lockCustomersOf(tx, ids),
     listCountableSubscriptions(tx, tx.account, ids),
     listCountedComponents(tx, tx.account, ids),
   ])

@@ -4,11 +4,7 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { NotPlain } from '../../platform/http/plain-body.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
-import {
-  type CountedCycleRow,
-  updateCountedCycles,
-  upsertUsageCycles,
-} from '../subscription-components/cycle-queries.ts'
+import { type CountedCycleRow, updateCountedCycles, sendUsageCycles } from '../subscription-components/cycle-queries.ts'
 import { insertUsageInBatches, KEY_HASH, type UsageGroup } from '../subscription-components/usage-batch-queries.ts'
 import { listKnownKeys } from '../subscription-components/usage-queries.ts'
 import { recordBulk } from './actions.ts'
@@ -62,7 +58,7 @@ async function writeCountedCycles(tx: Transaction, cycles: readonly CountedCycle
   const open = cycles.filter(isOpen)
   if (open.length > 0) await updateCountedCycles(tx, tx.account, open)
   const others = cycles.filter((cycle) => !isOpen(cycle))
-  if (others.length > 0) await upsertUsageCycles(tx, tx.account, others)
+  sendUsageCycles(tx, others)
 }
 
 /** Keys that are looked for before anything is written. */

@@ -44,11 +44,11 @@ interface Server {
 }
 
 /** Checks the database. Returns no finding if the embedded database does not run, because it is not started for this. */
-export async function checkDatabase(config: Config, root: string): Promise<Finding[]> {
+export async function checkDatabase(config: Config, root: string, workers: number): Promise<Finding[]> {
   if (config.databaseUrl !== undefined) {
     const where = shownServer(config.databaseUrl)
     return withClient({ connectionString: config.databaseUrl }, 'DATABASE_URL', where, (client, sentMs) =>
-      checkServer(client, sentMs, config, root),
+      checkServer(client, sentMs, config, { root, workers }),
     )
   }
   const folder = dataFolderAt(config.dataDir)
@@ -65,7 +65,9 @@ export async function checkDatabase(config: Config, root: string): Promise<Findi
         'wait a moment; if that stays, look into the log of the service',
       ),
     ]
-  return withClient(connection, 'database', folder.root, (client, sentMs) => checkServer(client, sentMs, config, root))
+  return withClient(connection, 'database', folder.root, (client, sentMs) =>
+    checkServer(client, sentMs, config, { root, workers }),
+  )
 }
 
 /** Returns the mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
@@ -134,14 +136,19 @@ function unreached(about: string, where: string, error: unknown): Finding {
   return broken(about, `${where} ${text}`, mend)
 }
 
-async function checkServer(client: pg.Client, sentMs: number, config: Config, root: string): Promise<Finding[]> {
+async function checkServer(
+  client: pg.Client,
+  sentMs: number,
+  config: Config,
+  { root, workers }: { root: string; workers: number },
+): Promise<Finding[]> {
   const server = await describe(client)
   if (server.version < VERSION_MIN)
     return [broken('database server', `is of version ${server.version}`, 'use PostgreSQL 15 or newer')]
   return [
     fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
     ...checkRights(server),
-    ...checkServerSettings(server, config),
+    ...checkServerSettings(server, config, workers),
     checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
     ...(await checkMigrations(client, server, root)),
     ...(await checkSealed(client, server, config)),
@@ -217,7 +224,7 @@ function checkRights(server: Server): Finding[] {
   return findings.length > 0 ? findings : [fine(about, `${server.login} has what it takes`)]
 }
 
-function checkServerSettings(server: Server, { databasePool, databaseUrl }: Config): Finding[] {
+function checkServerSettings(server: Server, { databasePool, databaseUrl }: Config, workers: number): Finding[] {
   const findings: Finding[] = []
   if (server.encoding !== 'UTF8')
     findings.push(
@@ -231,13 +238,14 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
         'switch them on',
       ),
     )
-  // The service and its worker are a process each.
-  const wanted = 2 * (databasePool + CONNECTIONS_BESIDE_POOL)
+  // The service and each worker are a process of their own.
+  const wanted = (1 + workers) * (databasePool + CONNECTIONS_BESIDE_POOL)
+  const processes = workers === 1 ? 'service and worker' : `service and ${workers} workers`
   if (wanted + SPARE_CONNECTIONS > server.connections)
     findings.push(
       doubtful(
         'DATABASE_POOL',
-        `${wanted} connections (service and worker, ${CONNECTIONS_BESIDE_POOL} each for reads and long operations) of the ${server.connections} that the server has`,
+        `${wanted} connections (${processes}, ${CONNECTIONS_BESIDE_POOL} each for reads and long operations) of the ${server.connections} that the server has`,
         'lower DATABASE_POOL, or raise max_connections',
       ),
     )

@@ -5,9 +5,18 @@ import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
 import { Turns } from '../turns.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
-import { databaseFault, isAfterFailure, isUnavailable, isRetryable, RETRIES_MAX, unavailable } from './failures.ts'
+import {
+  databaseFault,
+  isAfterFailure,
+  isUnavailable,
+  isRetryable,
+  refuseOn,
+  type Refusals,
+  RETRIES_MAX,
+  unavailable,
+} from './failures.ts'
 import { Lanes, type LookupSize } from './lanes.ts'
-import { gatherOn } from './gathered.ts'
+import { gatherOn, type SharedPart } from './gathered.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, type Snapshot, SNAPSHOT_MS } from './reads.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
@@ -25,6 +34,8 @@ export interface Connection {
   password?: string
   database?: string
   connectionString?: string
+  /** Called with the server's process of each connection, once it is there. */
+  onConnected?(serverProcess: number): void
 }
 
 /** Anything that can run a statement for one account: a transaction, or reads without one. */
@@ -32,13 +43,40 @@ export interface Queryable {
   /** Of a look-up, and of what is tried as short: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
   readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
+  /** Left out where nobody else asks. */
+  readonly joint?: Joint
 }
+
+/** Makes one statement for items of an account: it answers a row for each, in their order, or rows that show which item they are of. */
+export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
+
+/**
+ * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement. `isOf` finds the
+ * rows of these items; left out: there is one for each.
+ */
+export type Joint = <Item, Row>(
+  ofMany: OfMany<Item>,
+  items: readonly Item[],
+  isOf?: (row: Row, items: readonly Item[]) => boolean,
+) => Promise<Row[]>
+
+/** Asks for the rows of items as `Joint` does, where others can join. */
+export const rowsOfMany = <Item, Row>(
+  db: Queryable,
+  account: AccountId,
+  ofMany: OfMany<Item>,
+  items: readonly Item[],
+  isOf: (row: Row, items: readonly Item[]) => boolean,
+): Promise<Row[]> => (db.joint ? db.joint(ofMany, items, isOf) : db.rows<Row>(ofMany(account, items)))
 
 /** A transaction of one account. */
 export interface Transaction extends Queryable {
   readonly account: AccountId
   /** Runs a statement after those before it, without waiting for its answer; if it fails, nothing is committed. */
   send(statement: Statement): void
+  readonly joint: Joint
+  /** Writes items in the same way, without waiting; if it fails, nothing is committed. `refusals` are those of constraints, see `refuseOn`. */
+  sendJoint<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
   /** Runs the callback after the commit, and not at all after a rollback. */
   afterCommit(callback: () => void): void
   /** The rows of a statement as they are when it begins, so many at a time; other statements may run between the portions. */
@@ -50,7 +88,12 @@ export interface Transaction extends Queryable {
    * the record of its request, and before the first write.
    */
   alone(): void
+  /** The same transaction for one of the requests that share it, whose statements run in their order. */
+  part(): StatementsOfPart
 }
+
+/** Statements of one of the requests that share a transaction. */
+export type StatementsOfPart = Pick<Transaction, 'rows' | 'send' | 'joint' | 'sendJoint'>
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'
@@ -279,6 +322,18 @@ export function openDatabase(
   }
 }
 
+/** Makes what runs the statements of a transaction that one request has for itself. */
+const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
+  rows: (statement) => {
+    sendTogether(client)
+    return runRows(client, statement)
+  },
+  joint: (ofMany, items) => {
+    sendTogether(client)
+    return runRows(client, ofMany(account, items))
+  },
+})
+
 async function transact<T>(
   client: pg.PoolClient,
   account: AccountId,
@@ -299,12 +354,8 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
-  const gathered = settings.gathered && gatherOn(client, [BEGIN])
-  const run = <Row>(statement: Statement): Promise<Row[]> => {
-    if (gathered) return gathered.rows<Row>(statement)
-    sendTogether(client)
-    return runRows<Row>(client, statement)
-  }
+  const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
+  const whole: SharedPart = gathered?.part() ?? partAlone(client, account)
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
@@ -329,21 +380,28 @@ async function transact<T>(
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
   const scope = transactionScope(account, plans, statementMs)
-  send(gathered ? gathered.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
-  if (settings.gathered) send(run(lockTimeout(settings.gathered.lockMs)))
+  send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
+  if (settings.gathered) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
+  const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
+    try {
+      return await rows
+    } catch (error) {
+      firstFailure ??= error
+      throw error
+    }
+  }
+  const statementsOf = ({ rows, joint }: SharedPart): StatementsOfPart => ({
+    rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
+    send: (statement) => send(rows(statement)),
+    joint: (ofMany, items, isOf) => awaited(joint(ofMany, items, isOf)),
+    sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
+  })
   let result: T
   try {
     result = await work({
       account,
-      rows: async <Row>(statement: Statement) => {
-        try {
-          return await run<Row>(statement)
-        } catch (error) {
-          firstFailure ??= error
-          throw error
-        }
-      },
-      send: (statement) => send(run(statement)),
+      ...statementsOf(whole),
+      part: () => (gathered ? statementsOf(gathered.part()) : statementsOf(whole)),
       portions: (statement, size) => {
         assert(!gathered, 'work that shares a transaction reads no portions')
         return portionsOf(client, statement, size)

@@ -163,8 +163,11 @@ export function readFault(error: unknown): Fault | undefined {
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 
+/** Refusals by the name of the constraint that speaks. */
+export type Refusals = Record<string, () => Error>
+
 /** Turns the violation of one named constraint into the refusal that its owner words. */
-export async function refuseOn<T>(work: Promise<T>, refusals: Record<string, () => Error>): Promise<T> {
+export async function refuseOn<T>(work: Promise<T>, refusals: Refusals): Promise<T> {
   try {
     return await work
   } catch (error) {

@@ -1,61 +1,132 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Joint, OfMany } from './database.ts'
 import { sendExchange, sendTogether } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
 /** Statements of a transaction that several requests share: those that are asked for before the program waits leave as one exchange. */
 
-interface Asked {
-  statement: Statement
+/** A statement of the next exchange. */
+interface Slot {
+  statement(): Statement
   resolve(rows: unknown[]): void
   reject(error: unknown): void
 }
 
-export interface Gathered {
-  /** Runs a statement after those before it. Rejects where the transaction is over. */
+/** A statement of the next exchange that is made of the items of several requests. */
+interface JointSlot {
+  place: number
+  items: any[]
+  rows: Promise<any[]>
+}
+
+/** Statements of one of the requests: they run in the order in which it asks for them. */
+export interface SharedPart {
+  /** Runs a statement. Rejects where the transaction is over. */
   rows<Row>(statement: Statement): Promise<Row[]>
+  joint: Joint
+}
+
+export interface Gathered {
+  part(): SharedPart
   /** Sends what was gathered, and takes nothing more: before the commit. */
   finish(): void
   /** Rejects what was gathered and not sent, and takes nothing more: before the rollback. */
   drop(): void
 }
 
-/**
- * Gathers the statements of a connection; `before` are executed in front of the first of them. One exchange has one Sync, so the server answers all
- * of its statements at once and the program wakes up once for them. They fail together: the first failure is that of each.
- */
-export function gatherOn(client: pg.ClientBase, before: readonly Statement[]): Gathered {
-  let asked: Asked[] = []
-  let inFront = before
-  let isOver = false
-  const flush = () => {
-    if (asked.length === 0) return
-    const sent = asked
-    asked = []
-    sendTogether(client)
-    const statements = sent.map(({ statement }) => statement)
-    sendExchange(client, { before: inFront, statements }, (error, found) => {
-      for (const [place, { resolve, reject }] of sent.entries()) {
+/** Statements that wait for the program to wait. */
+class NextExchange {
+  readonly #client: pg.ClientBase
+  #inFront: readonly Statement[]
+  slots: Slot[] = []
+  joints = new Map<OfMany<any>, JointSlot>()
+  /** Counts exchanges that were sent. */
+  sent = 0
+  isOver = false
+
+  constructor(client: pg.ClientBase, inFront: readonly Statement[]) {
+    this.#client = client
+    this.#inFront = inFront
+  }
+
+  add(statement: () => Statement): Promise<any[]> {
+    return new Promise((resolve, reject) => {
+      assert(!this.isOver, 'a transaction that is over takes no statement')
+      if (this.slots.length === 0) process.nextTick(() => this.send())
+      this.slots.push({ statement, resolve, reject })
+    })
+  }
+
+  send(): void {
+    const { slots } = this
+    if (slots.length === 0) return
+    this.slots = []
+    this.joints = new Map()
+    this.sent += 1
+    sendTogether(this.#client)
+    const statements = slots.map(({ statement }) => statement())
+    sendExchange(this.#client, { before: this.#inFront, statements }, (error, found) => {
+      for (const [place, { resolve, reject }] of slots.entries()) {
         if (error) reject(error)
         else resolve(found[place] ?? [])
       }
     })
-    inFront = []
+    this.#inFront = []
+  }
+}
+
+/** Makes the part of a request. It joins a statement of others only where that comes after all that it has asked for. */
+function partOf(next: NextExchange, account: AccountId): SharedPart {
+  let sent = next.sent
+  let last = -1
+  const begin = () => {
+    if (sent !== next.sent) last = -1
+    sent = next.sent
+  }
+  const jointAt = (ofMany: OfMany<any>): JointSlot => {
+    const known = next.joints.get(ofMany)
+    if (known && known.place > last) return known
+    const items: any[] = []
+    const one = { place: next.slots.length, items, rows: next.add(() => ofMany(account, items)) }
+    next.joints.set(ofMany, one)
+    return one
   }
   return {
-    rows: <Row>(statement: Statement) =>
-      new Promise<Row[]>((resolve, reject) => {
-        assert(!isOver, 'a transaction that is over takes no statement')
-        if (asked.length === 0) process.nextTick(flush)
-        asked.push({ statement, resolve: resolve as Asked['resolve'], reject })
-      }),
+    rows: (statement) => {
+      begin()
+      last = next.slots.length
+      return next.add(() => statement)
+    },
+    joint: async (ofMany, items, isOf) => {
+      begin()
+      const { place, items: all, rows } = jointAt(ofMany)
+      last = place
+      const from = all.length
+      for (const item of items) all.push(item)
+      const found = await rows
+      if (all.length === items.length) return found
+      return isOf ? found.filter((row) => isOf(row, items)) : found.slice(from, from + items.length)
+    },
+  }
+}
+
+/**
+ * Gathers the statements of a connection; `before` are executed in front of the first of them. One exchange has one Sync, so the server answers all
+ * of its statements at once and the program wakes up once for them. They fail together: the first failure is that of each.
+ */
+export function gatherOn(client: pg.ClientBase, account: AccountId, before: readonly Statement[]): Gathered {
+  const next = new NextExchange(client, before)
+  return {
+    part: () => partOf(next, account),
     finish: () => {
-      isOver = true
-      flush()
+      next.send()
+      next.isOver = true
     },
     drop: () => {
-      isOver = true
-      for (const { reject } of asked.splice(0)) reject(new Error('the transaction was rolled back'))
+      next.isOver = true
+      for (const { reject } of next.slots.splice(0)) reject(new Error('the transaction was rolled back'))
     },
   }
 }

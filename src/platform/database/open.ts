@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
+import { comeAfterOthers } from '../postgres/processes.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
@@ -95,7 +96,14 @@ function refuseAbsent(dataDir: string): void {
  */
 export async function openService(
   config: Config,
-  options: { root: string; ownership: Ownership; log: PostgresLog; onDatabaseGone?: (reason: string) => void },
+  options: {
+    root: string
+    ownership: Ownership
+    log: PostgresLog
+    /** The embedded database works for this process after it has worked for others. */
+    isBackground?: boolean
+    onDatabaseGone?: (reason: string) => void
+  },
 ): Promise<OpenDatabase> {
   const home = await findHome(config, options.ownership, options.log)
   try {
@@ -104,8 +112,12 @@ export async function openService(
     const folder = join(options.root, 'db', 'migrations')
     const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
     // No way leads back from a role that logged in to one that may do more.
+    const onConnected = options.isBackground ? { onConnected: comeAfterOthers } : {}
     const db = isEmbedded
-      ? openDatabase({ ...home.connection, user: roles.app }, { role: undefined, poolSize: config.databasePool })
+      ? openDatabase(
+          { ...home.connection, user: roles.app, ...onConnected },
+          { role: undefined, poolSize: config.databasePool },
+        )
       : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')

@@ -13,14 +13,22 @@ const TRY_MS = 5_000
 /** How long connecting may take, to the first answer of the server's to a login. */
 const CONNECT_MS = 20_000
 
-/** The driver's settings, with how long a server may be silent while an answer is waited for (left out: without bound), and how often that is looked at. */
-export type ServerClientConfig = pg.ClientConfig & { silenceMs?: number; lookEveryMs?: number }
+/**
+ * The driver's settings, with how long a server may be silent while an answer is waited for (left out: without bound), how often that is looked at, and
+ * what is called with the server's process once it is connected.
+ */
+export type ServerClientConfig = pg.ClientConfig & {
+  silenceMs?: number
+  lookEveryMs?: number
+  onConnected?: ((serverProcess: number) => void) | undefined
+}
 
 /** The server of an address of several that took writes last. */
 const lastWriting = new Map<string, string>()
 
 /** The parts of the driver's client that its type package does not describe. */
 interface Inner {
+  processID: number | null
   connection: NodeJS.EventEmitter
   connectionParameters: { host: string; port: number }
 }
@@ -67,6 +75,8 @@ export class ServerClient extends pg.Client {
         code: TAKES_NO_WRITES,
       })
     }
+    const { processID } = this as unknown as Inner
+    if (processID !== null) this.#config.onConnected?.(processID)
   }
 
   /** Names that server to the driver which takes writes; throws what the last of them answered when none does. */

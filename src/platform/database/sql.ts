@@ -16,7 +16,6 @@ export interface Fragment {
 }
 
 const names = new Map<string, string>()
-const plain = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
 
 function nameOf(text: string): string {
   let name = names.get(text)
@@ -27,31 +26,90 @@ function nameOf(text: string): string {
 const isFragment = (value: unknown): value is Fragment =>
   typeof value === 'object' && value !== null && 'fragment' in value
 
+/**
+ * Text of a template with fragments of certain texts in it. Texts are put together once for each mix of fragments, and found again by walking
+ * from value to value: equal mixes have one array of strings, by which what they stand in finds them again.
+ */
+interface Mix {
+  /** By the strings of the fragment that comes next, or `VALUE`. */
+  next: Map<readonly string[], Mix>
+  strings: readonly string[] | undefined
+  named: { text: string; name: string } | undefined
+}
+
+const VALUE: readonly string[] = []
+const mixes = new WeakMap<readonly string[], Mix>()
+const newMix = (): Mix => ({ next: new Map(), strings: undefined, named: undefined })
+
+function mixOf(template: readonly string[]): Mix {
+  let mix = mixes.get(template)
+  if (!mix) mixes.set(template, (mix = newMix()))
+  return mix
+}
+
+/** Returns the mix of a template with these values, and the parameters in their order. */
+function flatten(strings: readonly string[], values: readonly unknown[]): { mix: Mix; parameters: unknown[] } {
+  let mix = mixOf(strings)
+  const parameters: unknown[] = []
+  for (const value of values) {
+    const part = isFragment(value) ? value : undefined
+    if (part) for (const inner of part.values) parameters.push(inner)
+    else parameters.push(value)
+    const key = part ? part.strings : VALUE
+    const before = mix
+    mix = before.next.get(key) ?? newMix()
+    if (!before.next.has(key)) before.next.set(key, mix)
+  }
+  mix.strings ??= putTogether(strings, values)
+  return { mix, parameters }
+}
+
+/** Returns the texts between parameters. */
+function putTogether(strings: readonly string[], values: readonly unknown[]): readonly string[] {
+  const out = [strings[0] ?? '']
+  values.forEach((value, index) => {
+    const [first = '', ...others] = isFragment(value) ? value.strings : ['', '']
+    out[out.length - 1] += first
+    out.push(...others)
+    out[out.length - 1] += strings[index + 1] ?? ''
+  })
+  return out
+}
+
 /** Makes a whole statement. Values become parameters; fragments are put in as they stand. */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
-  const known = plain.get(strings)
-  if (known) return { ...known, values }
-  const flat = flatten(strings, values)
-  const text = flat.strings.reduce((sofar, part, index) => (index === 0 ? part : `${sofar}$${index}${part}`), '')
-  const named = { text, name: nameOf(text) }
-  if (!values.some(isFragment)) plain.set(strings, named)
-  return { ...named, values: flat.values }
+  const { mix, parameters } = flatten(strings, values)
+  if (!mix.named) {
+    const text = mix.strings?.reduce((sofar, part, index) => `${sofar}$${index}${part}`) ?? ''
+    mix.named = { text, name: nameOf(text) }
+  }
+  return { text: mix.named.text, name: mix.named.name, values: parameters }
+}
+
+const fragmentOf = (strings: readonly string[], values: readonly unknown[]): Fragment => {
+  const { mix, parameters } = flatten(strings, values)
+  return { fragment: true, strings: mix.strings as readonly string[], values: parameters }
 }
 
 /** Makes a piece of a statement, with parameters of its own. */
-export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): Fragment => {
-  const flat = flatten(strings, values)
-  return { fragment: true, ...flat }
-}
+export const fragment = (strings: TemplateStringsArray, ...values: unknown[]): Fragment => fragmentOf(strings, values)
+
+const plain = new Map<string, Fragment>()
 
 /** Makes a piece of SQL of names that stand in the code, such as a list of columns; never of anything a caller sent. */
-export const namesOf = (text: string): Fragment => ({ fragment: true, strings: [text], values: [] })
+export function namesOf(text: string): Fragment {
+  let names = plain.get(text)
+  if (!names) plain.set(text, (names = { fragment: true, strings: [text], values: [] }))
+  return names
+}
+
+const commas: (readonly string[])[] = []
 
 /** Joins pieces of a statement by commas: the values of an insert, the assignments of an update. */
-export const listed = (parts: readonly Fragment[]): Fragment => ({
-  fragment: true,
-  ...flatten(['', ...parts.slice(1).map(() => ', '), ''], parts),
-})
+export function listed(parts: readonly Fragment[]): Fragment {
+  const between = (commas[parts.length] ??= ['', ...parts.slice(1).map(() => ', '), ''])
+  return fragmentOf(between, parts)
+}
 
 export const NOTHING: Fragment = { fragment: true, strings: [''], values: [] }
 
@@ -62,28 +120,6 @@ export const onlyWith = (name: string, value: unknown): Fragment =>
 /** Returns the condition that a column, as it stands in the code, has one of these identifiers; none where there is no list. */
 export const onlyAmong = (name: string, ids: readonly bigint[] | null | undefined): Fragment =>
   ids == null ? NOTHING : fragment`and ${namesOf(name)} = any(${arrayLiteral(ids)}::bigint[])`
-
-function flatten(strings: readonly string[], values: readonly unknown[]): { strings: string[]; values: unknown[] } {
-  const out = { strings: [strings[0] ?? ''], values: [] as unknown[] }
-  const append = (text: string) => {
-    out.strings[out.strings.length - 1] += text
-  }
-  values.forEach((value, index) => {
-    const after = strings[index + 1] ?? ''
-    if (!isFragment(value)) {
-      out.values.push(value)
-      out.strings.push(after)
-      return
-    }
-    append(value.strings[0] ?? '')
-    value.values.forEach((inner, position) => {
-      out.values.push(inner)
-      out.strings.push(value.strings[position + 1] ?? '')
-    })
-    append(after)
-  })
-  return out
-}
 
 /** Returns a further function for `rows from` from which the planner sees that there are many rows: for arrays it assumes ten. */
 export const counted = (rows: readonly unknown[]): Fragment => fragment`, generate_series(1, ${rows.length}::integer)`
@@ -112,3 +148,7 @@ export const column = <Row, Key extends keyof Row>(rows: readonly Row[], key: Ke
   }
   return `${text}}`
 }
+
+/** Writes rows as one parameter for `json_to_recordset`: of rows with many columns, which would be as many arrays. */
+export const jsonRows = (rows: readonly object[]): string =>
+  JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))

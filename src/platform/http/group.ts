@@ -38,20 +38,30 @@ class Member {
       if (this.#hasLeft) leave()
       if (isWrite) this.#hasWritten = true
     }
+    const own = shared.part()
     this.tx = {
       account: shared.account,
       rows: async <Row>(statement: Statement) => {
         enter(!writesNothing(statement))
-        return shared.rows<Row>(statement)
+        return own.rows<Row>(statement)
       },
       send: (statement) => {
         enter(true)
-        shared.send(statement)
+        own.send(statement)
+      },
+      joint: async (ofMany, items, isOf) => {
+        enter(false)
+        return own.joint(ofMany, items, isOf)
+      },
+      sendJoint: (ofMany, items, refusals) => {
+        enter(true)
+        own.sendJoint(ofMany, items, refusals)
       },
       afterCommit: (callback) => this.#committed.push(callback),
       portions: leave,
       savepoint: async () => leave(),
       alone: leave,
+      part: leave,
     }
   }
 

@@ -55,10 +55,10 @@ export interface ReadableKind<Row, Code extends string> extends ReadableDeclarat
   /** Finds the record of a path, or throws its 404. */
   found(db: Queryable, context: RequestContext, params: PathParams): Promise<Row>
   write(row: Row, context: RequestContext): string
-  /** Answers the record, with its ETag where it has one. */
-  answer(row: Row, context: RequestContext): Answer
+  /** Answers the record, with its ETag where it has one. `written` is its text, where there is one. */
+  answer(row: Row, context: RequestContext, written?: string): Answer
   /** Answers 201 with a record that was added, and where it is. */
-  created(row: Row, context: RequestContext): Answer
+  created(row: Row, context: RequestContext, written?: string): Answer
   /** The 200 of changes of the record of a path, for requests that prefer return=representation. */
   representation: Representation
   /** Declares the operation that reads one record. */
@@ -97,13 +97,13 @@ export function readableKind<Row, Code extends string>(
       return row
     },
     write: (row, context) => out.write(row, writingOf(context)),
-    answer: (row, context) => ({
+    answer: (row, context, written) => ({
       status: 200,
-      body: kind.write(row, context),
+      body: written ?? kind.write(row, context),
       ...(declared.etag ? { etag: declared.etag(row) } : {}),
     }),
-    created: (row, context) => ({
-      ...kind.answer(row, context),
+    created: (row, context, written) => ({
+      ...kind.answer(row, context, written),
       status: 201,
       headers: { location: `${path}/${declared.idOf(row)}` },
     }),

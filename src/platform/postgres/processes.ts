@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { errorCodeOf } from './start-failure.ts'
 
 /** Mark that distinguishes a process from a later one with the same id. */
@@ -34,6 +35,19 @@ export function findServersIn(folder: string): number[] {
     if (fields && fields[0] !== 'Z') inside.set(pid, Number(fields[1]))
   }
   return [...inside].filter(([, parent]) => !inside.has(parent)).map(([pid]) => pid)
+}
+
+/**
+ * Gives a process of a PostgreSQL on this machine processor time after those of normal priority (Linux). Where the system does not let this process do that, it
+ * stays as it is.
+ */
+export function comeAfterOthers(pid: number): void {
+  if (process.platform !== 'linux' || !isPostgres(pid)) return
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It has ended meanwhile, or is another user's.
+  }
 }
 
 function isAlive(pid: number): boolean {
