@@ -51,6 +51,17 @@ const EVENTS_ONE_BY_ONE = `(
     from issued_events s cross join lateral generate_series(0, s.last_event_id - s.first_event_id) as k
     join invoices i on i.account_id = s.account_id and i.invoice_id = s.first_invoice_id + k) e`
 
+/** What rows hold otherwise since their table has a column: the columns as they were before, made of those of today. */
+const BEFORE: Record<string, { since: string; columns: Record<string, string> }> = {
+  subscription_billing: { since: 'cycle_on', columns: { due_on: 'coalesce(due_on, cycle_on)' } },
+  outbox: {
+    since: 'facts',
+    columns: Object.fromEntries(
+      ['subject', 'text_body', 'html_body'].map((name) => [name, `coalesce(${name}, 'made of facts')`]),
+    ),
+  },
+}
+
 /** Copies the rows of a service's database into one of an older schema, as far as it has their tables and columns; tables that went since stay empty. */
 export async function copyRows(from: pg.Client, to: pg.Client, namedToday: NamedToday = {}): Promise<void> {
   await to.query('set session_replication_role = replica')
@@ -66,7 +77,9 @@ export async function copyRows(from: pg.Client, to: pg.Client, namedToday: Named
   for (const { name, columns } of tables) {
     const today = namedToday[name] ?? { table: name, columns: {} }
     if (!isThere.has(today.table)) continue
-    const wanted = columns.map((column) => `${today.columns[column] ?? column} as ${column}`)
+    const before = BEFORE[name]
+    const held = { ...(before && !columns.includes(before.since) && before.columns), ...today.columns }
+    const wanted = columns.map((column) => `${held[column] ?? column} as ${column}`)
     const { rows } = await from.query<{ all: string }>(
       `select coalesce(json_agg(r), '[]')::text as all
          from (select ${wanted.join(', ')} from ${name === 'events' && hadRowsOfTheirOwn ? EVENTS_ONE_BY_ONE : today.table}) r`,

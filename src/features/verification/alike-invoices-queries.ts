@@ -1,12 +1,13 @@
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import { findPage, type Span } from './pages-queries.ts'
+import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findInvoices = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
-  findPage(
+  oneRow<PageEnds>(
     db,
-    fragment`select invoice_id as id from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}`,
+    sql`select ${PAGE_ENDS} from (
+      select invoice_id as id from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) p`,
   )
 
 /** Invoices that are alike in all that lines, taxes and total are checked by. */

@@ -1,13 +1,14 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { BATCH_INVOICES_MAX } from '../ledger/batch-queries.ts'
-import { findPage } from './pages-queries.ts'
+import { PAGE_ENDS, type PageEnds } from './pages-queries.ts'
 
 export const findCustomers = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
-  findPage(
+  oneRow<PageEnds>(
     db,
-    fragment`select customer_id as id from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}`,
+    sql`select ${PAGE_ENDS} from (
+      select customer_id as id from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}) p`,
   )
 
 /** A customer's running totals in a currency, beside what its documents and its ledger entries come to. */

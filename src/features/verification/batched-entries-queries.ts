@@ -1,14 +1,14 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
-import { findPage, type Span } from './pages-queries.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
-  findPage(
+  oneRow<PageEnds>(
     db,
-    fragment`
-      select first_entry_id as id from posting_batches where account_id = ${account} and first_entry_id > ${after} order by first_entry_id limit ${limit}`,
+    sql`select ${PAGE_ENDS} from (
+      select first_entry_id as id from posting_batches where account_id = ${account} and first_entry_id > ${after} order by first_entry_id limit ${limit}) p`,
   )
 
 /** Invoices of batches that are alike in all that their postings follow from, or one that is like no other. */

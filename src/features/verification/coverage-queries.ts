@@ -1,16 +1,16 @@
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
-import { findPage, type Span } from './pages-queries.ts'
+import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
-  findPage(
+  oneRow<PageEnds>(
     db,
-    fragment`
-      select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}`,
+    sql`select ${PAGE_ENDS} from (
+      select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}) p`,
   )
 
 const COVERING = fragment`period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')`

@@ -1,6 +1,5 @@
 import type { Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
-import { type Fragment, sql } from '../../platform/database/sql.ts'
+import { fragment } from '../../platform/database/sql.ts'
 
 /** Identifiers of a list: behind one, up to another. */
 export interface Span {
@@ -15,6 +14,5 @@ export interface PageEnds {
   count: number
 }
 
-/** Finds the ends of a page, whose identifiers a statement lists as `id`. */
-export const findPage = (db: Queryable, ids: Fragment) =>
-  oneRow<PageEnds>(db, sql`select min(id) as "first", max(id) as "last", count(*)::integer as "count" from (${ids}) p`)
+/** The columns of the ends of a page, of which a relation lists the identifiers as `id`. */
+export const PAGE_ENDS = fragment`min(id) as "first", max(id) as "last", count(*)::integer as "count"`
