@@ -154,6 +154,7 @@ describe('statements', () => {
 const ACROSS_ACCOUNTS: Record<string, string> = {
   account_exists: 'a first start asks whether there is any account',
   count_due: 'the metrics of the deployment',
+  count_due_in_cycle: 'the metrics of the deployment',
   count_unsettled_capture_sales: 'the doctor asks whether sales wait for a person',
   delete_old_bank_references: 'housekeeping of the whole database',
   delete_old_billing_runs: 'housekeeping of the whole database',
