@@ -170,6 +170,12 @@ describe('purity', () => {
 describe('SQL', () => {
   const WRITES = /\b(?:insert\s+into|update|delete\s+from)\s+(?:perennial\.)?([a-z_]+)/g
 
+  test('is put together by sql.ts alone, which keeps each piece for good', () => {
+    expect(SOURCES.filter((path) => /\bfragment: true[,;\s]/.test(textOf(path)))).toEqual([
+      'src/platform/database/sql.ts',
+    ])
+  })
+
   test('of features stands in their queries alone', () => {
     const others = SOURCES.filter((path) => layerOf(path) === 'features' && !/(^|[/-])queries\.ts$/.test(path))
     expect(placesOf(/\b(sql|fragment)`/, others, textOf)).toEqual([])

@@ -24,6 +24,7 @@ create index concurrently if not exists subscription_billing_cycles on subscript
 -- then
 do $$
 begin
+  set local lock_timeout = '500ms';
   if to_regclass('perennial.billing_cycles') is null then
     create table billing_cycles (
       account_id bigint primary key references accounts,

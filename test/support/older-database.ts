@@ -51,7 +51,7 @@ const EVENTS_ONE_BY_ONE = `(
     from issued_events s cross join lateral generate_series(0, s.last_event_id - s.first_event_id) as k
     join invoices i on i.account_id = s.account_id and i.invoice_id = s.first_invoice_id + k) e`
 
-/** What rows hold otherwise since their table has a column: the columns as they were before, made of those of today. */
+/** Columns of rows that hold something else since their table has another column: as they were before, made of those of today. */
 const BEFORE: Record<string, { since: string; columns: Record<string, string> }> = {
   subscription_billing: { since: 'cycle_on', columns: { due_on: 'coalesce(due_on, cycle_on)' } },
   outbox: {

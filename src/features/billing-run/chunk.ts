@@ -116,9 +116,11 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
       const locked = await lockCustomers(tx, customers, pass.isWaiting)
+      const chunk = locked.length === 0 ? undefined : await billLocked(tx, work, pass, locked)
+      // Behind the account's counter, in the order in which every chunk locks the two.
       const passedOver = customers.length - locked.length
       if (passedOver > 0) await addPassedOver(tx, work.account, work.runId, passedOver)
-      return locked.length === 0 ? undefined : billLocked(tx, work, pass, locked)
+      return chunk
     })
     if (chunk) count(work, chunk)
   } catch (error) {

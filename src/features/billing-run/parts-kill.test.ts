@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { sql } from '../../platform/database/sql.ts'
 import { startTestService } from '../../../test/support/app.ts'
-import { addPackage, checkBooks, differencesOf } from '../../../test/support/shop.ts'
+import { addPackage, checkBooks, differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { countParts } from './parts-queries.ts'
 import {
   countRows,
@@ -9,6 +9,7 @@ import {
   type KillableWorker,
   newRun,
   rateTermOf,
+  sleepUntil,
   startSharingProcess,
 } from './run.testing.ts'
 
@@ -36,11 +37,25 @@ async function killOne(workers: readonly KillableWorker[]): Promise<KillableWork
   return workers.filter((worker) => worker !== killed)
 }
 
-async function killInRun(): Promise<void> {
+/** Returns how many subscriptions are in cycle on a day. */
+const countInCycle = async (account: bigint, day: string): Promise<number> =>
+  (
+    await service.db.reader(account).rows<{ n: number }>(sql`
+      select count(*)::integer as "n" from subscription_billing where account_id = ${account} and cycle_on = ${day}`)
+  )[0]!.n
+
+/** Kills workers that bill first periods, each subscription by itself, or the third month of all, by their shape. */
+async function killInRun(day: '2027-01-01' | '2027-03-01'): Promise<void> {
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   const plan = await addPackage(client)
   await insertSubscribers(service, client, { rateTermID: rateTermOf(plan), dueOn: '2027-01-01', customers: CUSTOMERS })
-  const run = await newRun(service, client.id, '2027-01-01')
+  if (day === '2027-03-01') {
+    await moveTo(client, '2027-02-01')
+    await sleepUntil(service, client, `${day}T08:00:00.000Z`)
+    expect(await countInCycle(client.id, day)).toBe(CUSTOMERS)
+  }
+  const before = (await countRows(service, client.id)).invoices
+  const run = await newRun(service, client.id, day)
   const about = { connection: service.connection, account: client.id, run, chunk: 3, partSize: 20 }
   const all = Array.from({ length: WORKERS }, () => startSharingProcess(about))
   onTestFinished(() => all.forEach(({ child }) => child.kill('SIGKILL')))
@@ -48,11 +63,13 @@ async function killInRun(): Promise<void> {
   while (working.length > 1) {
     working = await killOne(working)
     const { invoices, charges, events, due } = await countRows(service, client.id)
-    expect([charges, events, CUSTOMERS - due]).toEqual([invoices, invoices, invoices])
+    expect([charges, events, before + CUSTOMERS - due]).toEqual([invoices, invoices, invoices])
     await endLeases(client.id)
   }
   expect(await working[0]?.said('done')).toBeDefined()
-  expect(await countRows(service, client.id)).toMatchObject({ invoices: CUSTOMERS, charges: CUSTOMERS, due: 0 })
+  const invoiced = before + CUSTOMERS
+  expect(await countRows(service, client.id)).toMatchObject({ invoices: invoiced, charges: invoiced, due: 0 })
+  if (before > 0) expect(await countInCycle(client.id, '2027-04-01')).toBe(CUSTOMERS)
   const counted = { Done: CUSTOMERS, Total: CUSTOMERS, Invoices: CUSTOMERS, Failed: 0 }
   expect((await client.get(`/v1/billingruns/${run}`)).body).toMatchObject({ State: 'done', ...counted })
   expect(await countParts(service.db.reader(client.id), client.id, run)).toBe(0)
@@ -64,7 +81,10 @@ async function killInRun(): Promise<void> {
 test(
   'a run that several workers share, all but one killed in the middle of chunks, bills every subscription once',
   async () => {
-    for (let killed = 0; killed < KILLS; killed += WORKERS - 1) await killInRun()
+    for (let killed = 0; killed < KILLS; killed += WORKERS - 1) {
+      await killInRun('2027-01-01')
+      await killInRun('2027-03-01')
+    }
   },
-  60_000 * KILLS,
+  120_000 * KILLS,
 )

@@ -126,3 +126,27 @@ test('a small pass is not divided', async () => {
   expect(most).toBe(0)
   await expectBilled()
 })
+
+test('a chunk that passes over somebody does not hold the row of its run while it waits for the counter of numbers', async () => {
+  let led: Promise<unknown> = Promise.resolve()
+  await service.db.transaction(client.id, async (tx) => {
+    await tx.rows(
+      sql`select customer_id from customers where account_id = ${client.id} order by customer_id limit 1 for no key update`,
+    )
+    await tx.rows(sql`select account_id from account_counters where account_id = ${client.id} for update`)
+    led = workRun({ ...deps, partSize: CUSTOMERS + 1 }, client.id, run)
+    const waiting = () =>
+      service.db.unscoped.rows(sql`
+        select l.pid from pg_locks l join pg_locks d on d.pid = l.pid and d.relation = 'account_counters'::regclass
+           and d.database = (select oid from pg_database where datname = current_database())
+         where not l.granted`)
+    await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0)
+    expect(
+      await tx.rows(
+        sql`select billing_run_id from billing_runs where account_id = ${client.id} and billing_run_id = ${run} for update skip locked`,
+      ),
+    ).toHaveLength(1)
+  })
+  await led
+  await expectBilled()
+})

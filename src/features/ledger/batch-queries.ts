@@ -4,7 +4,16 @@ import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
-import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  arrayLiteral,
+  column,
+  counted,
+  type Fragment,
+  fragment,
+  NOTHING,
+  sql,
+  namesOf,
+} from '../../platform/database/sql.ts'
 import type { HasUnapplied } from './queries.ts'
 
 /**
@@ -164,19 +173,15 @@ export async function moveReceivables(
 
 /** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
 export const heldFrom = (row: string, from: Fragment): Fragment => {
-  const [id, held] = [fragmentOf(row, 'entry_id'), fragmentOf(row, 'held_from')]
+  const [id, held] = [columnOf(row, 'entry_id'), columnOf(row, 'held_from')]
   return fragment`${id} >= ${from} and ${held} > ${from} - ${BATCH_ENTRIES_MAX}`
 }
 
 /** Returns the condition that a row of the ledger is below an identifier. */
 export const heldBelow = (row: string, below: Fragment): Fragment =>
-  fragment`${fragmentOf(row, 'entry_id')} < ${below} and ${fragmentOf(row, 'held_from')} < ${below}`
+  fragment`${columnOf(row, 'entry_id')} < ${below} and ${columnOf(row, 'held_from')} < ${below}`
 
-const fragmentOf = (row: string, name: string): Fragment => ({
-  fragment: true,
-  strings: [`${row}.${name}`],
-  values: [],
-})
+const columnOf = (row: string, name: string): Fragment => namesOf(`${row}.${name}`)
 
 /**
  * Returns the batches that have an invoice, as a subquery. It is fenced by "offset 0": row security keeps a bound that is computed of a column of another table

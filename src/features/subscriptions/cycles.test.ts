@@ -217,12 +217,19 @@ describe('verification', async () => {
   const { tampered } = await tamperWith(service, () => client)
   const within = 'where account_id = :account'
 
-  test('finds a subscription whose day in its cycle is over, and one that is kept under another day', async () => {
+  test('finds a subscription that is due on no day, too late, or on a day that is over, and one that is kept under another day', async () => {
+    const dueOn = 'subscription # of customer #: day on which it is due'
+    expect(
+      reported(await tampered(`update subscription_billing set cycle_on = null, cycle_day = null ${within}`)),
+    ).toEqual([`due subscriptions: ${dueOn} says none, should say 2027-03-01`])
+    expect(reported(await tampered(`update subscription_billing set cycle_on = '2027-04-01' ${within}`))).toEqual([
+      `due subscriptions: ${dueOn} in its cycle says 2027-04-01, should say 2027-03-01`,
+    ])
     expect(reported(await tampered(`update billing_cycles set swept_on = '2027-03-01' ${within}`))).toEqual([
-      'subscriptions in cycle: subscription # of customer #: day on which it is due in its cycle says 2027-03-01, should say a day after 2027-03-01, or a day of its own',
+      `due subscriptions: ${dueOn} in its cycle says 2027-03-01, should say a day after 2027-03-01`,
     ])
     expect(reported(await tampered(`update subscription_billing set cycle_day = 2 ${within}`))).toEqual([
-      'subscriptions in cycle: subscription # of customer #: day of the month under which it is found says 2, should say 1',
+      'due subscriptions: subscription # of customer #: day of the month under which it is found says 2, should say 1',
     ])
   })
 })

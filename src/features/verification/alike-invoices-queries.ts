@@ -1,6 +1,7 @@
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/walked.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findInvoices = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
@@ -31,7 +32,9 @@ export interface AlikeInvoices {
  */
 export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, upTo }: Span, seed: bigint) => {
   const within = fragment`account_id = ${account} and invoice_id > ${after} and invoice_id <= ${upTo}`
-  return db.rows<AlikeInvoices>(sql`
+  return hashedRows<AlikeInvoices>(
+    db,
+    sql`
     with chosen as materialized (
       select invoice_id, customer_id, customer_version, account_version, shape_id, first_tax_id, currency, issued_at, cancelled_at, total_minor,
              paid_minor, pending_minor, negative_minor, credited_minor, written_off_minor from invoices where ${within}),
@@ -85,5 +88,6 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
         left join credited g on g.invoice_id = i.invoice_id)
     select shape_id as "shapeId", content, currency, total_minor as "totalMinor", count(*)::integer as "count", min(invoice_id) as "firstId",
            string_agg(invoice_id::text, ',') filter (where not is_even) as "oddIds"
-      from judged group by shape_id, content, currency, total_minor, is_even`)
+      from judged group by shape_id, content, currency, total_minor, is_even`,
+  )
 }

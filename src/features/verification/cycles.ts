@@ -1,24 +1,30 @@
-import { listLostInCycle } from './cycles-queries.ts'
+import { listLostSubscriptions } from './cycles-queries.ts'
 import type { Check } from './difference.ts'
 
-/** Subscriptions in cycle (decision 40): each is found on its day, which is still to come. */
+type Lost = Awaited<ReturnType<typeof listLostSubscriptions>>[number]
+
+/** Subscriptions that runs bill (decision 40): each is due on a day, and found on it. */
 export const cycles: Check = {
-  name: 'subscriptions in cycle',
+  name: 'due subscriptions',
   isAtOnce: true,
   async run(tx, report, reading) {
     reading.goOn()
-    const lost = await listLostInCycle(tx, tx.account)
-    for (const { id, customerId, cycleOn, cycleDay, sweptOn } of lost) {
-      const isOver = sweptOn !== null && cycleOn <= sweptOn
-      report({
-        customerId,
-        recordType: 'subscription',
-        recordId: id,
-        what: isOver ? 'day on which it is due in its cycle' : 'day of the month under which it is found',
-        stored: isOver ? cycleOn : String(cycleDay),
-        expected: isOver ? `a day after ${sweptOn}, or a day of its own` : String(Number(cycleOn.slice(8))),
-      })
-    }
+    const lost = await listLostSubscriptions(tx, tx.account)
+    for (const one of lost)
+      report({ customerId: one.customerId, recordType: 'subscription', recordId: one.id, ...differenceOf(one) })
     return lost.length
   },
+}
+
+function differenceOf({ cycleOn, cycleDay, sweptOn, nextOn }: Lost): {
+  what: string
+  stored: string
+  expected: string
+} {
+  if (cycleOn === null) return { what: 'day on which it is due', stored: 'none', expected: nextOn }
+  if (sweptOn !== null && cycleOn <= sweptOn)
+    return { what: 'day on which it is due in its cycle', stored: cycleOn, expected: `a day after ${sweptOn}` }
+  if (cycleOn > nextOn) return { what: 'day on which it is due in its cycle', stored: cycleOn, expected: nextOn }
+  const expected = String(Number(cycleOn.slice(8)))
+  return { what: 'day of the month under which it is found', stored: String(cycleDay), expected }
 }

@@ -246,7 +246,9 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
       doubtful(
         'DATABASE_POOL',
         `${wanted} connections (${processes}, ${CONNECTIONS_BESIDE_POOL} each for reads and long operations) of the ${server.connections} that the server has`,
-        'lower DATABASE_POOL, or raise max_connections',
+        databaseUrl === undefined
+          ? 'lower DATABASE_POOL or start fewer workers, or use a server of your own (DATABASE_URL)'
+          : 'lower DATABASE_POOL, or raise max_connections',
       ),
     )
   if (databaseUrl !== undefined && !server.isEncrypted)

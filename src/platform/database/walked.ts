@@ -1,4 +1,4 @@
-import type { Transaction } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import { type Statement, sql } from './sql.ts'
 
 /**
@@ -11,6 +11,17 @@ export async function walkedRows<Row>(tx: Transaction, statement: Statement, isD
   sendPlanning(tx, { sort: 'off', nestloop: isDense ? 'off' : 'on' })
   const rows = tx.rows<Row>(statement)
   sendPlanning(tx, { sort: 'on', nestloop: 'on' })
+  return rows
+}
+
+/**
+ * Runs a statement that joins what it has gathered in parts of its own, within a transaction. Returns its rows. PostgreSQL guesses few rows in such parts, fewer
+ * still where tables were never analyzed, and would go through all of one part for each row of another.
+ */
+export async function hashedRows<Row>(tx: Queryable, statement: Statement): Promise<Row[]> {
+  await tx.rows(sql`select set_config('enable_nestloop', 'off', true)`)
+  const rows = await tx.rows<Row>(statement)
+  await tx.rows(sql`select set_config('enable_nestloop', 'on', true)`)
   return rows
 }
 
