@@ -47,7 +47,7 @@ export const emptyTotals = (): RunTotals => ({
   unknown: 0,
 })
 
-const CHUNK = 1000
+const CHUNK = 2000
 
 export interface RunWork {
   deps: RunDeps
