@@ -126,7 +126,7 @@ describe('an export', () => {
       [
         'other bytes',
         spoiltBytes(),
-        /cannot be read: (it is cut off or damaged|the rows of its table \w+ (do not fit|were changed))/,
+        /cannot be read: (it is cut off or damaged|a line of it is no JSON|the rows of its table \w+ (do not fit|were changed))/,
       ],
       ['bytes that are no text', changedBytes(), /the rows of its table \w+ do not fit \(22021\)/],
       ['a copy by backup', notCompressed(), /it is not compressed.*perennial restore/],
