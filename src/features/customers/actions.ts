@@ -8,15 +8,14 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCurrencyHeld, noteUnknown } from '../currencies/held.ts'
+import { drawCustomer, sendCustomer } from './add-queries.ts'
 import { type CustomValues, holdCustomLabels } from './custom-value-queries.ts'
 import {
   type Customer,
   customerUses,
   type CustomerView,
-  drawCustomer,
   holdGateway,
   insertCustomerVersion,
-  sendCustomer,
   updateCustomer,
   updateCustomerPause,
   updateSuspendedByRule,

@@ -107,14 +107,17 @@ export async function issueShapes(
   }))
   await insertShapeInvoices(tx, rows, headRows, about)
   sendOrderNumbers(tx, customers, ids)
-  const invoices = shapeOf.map((place, index) => {
-    const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceShape).invoice
-    const { customerId, isMailWanted } = customers[index] as BilledCustomer
-    const id = ids[index] as InvoiceId
-    return { id, customerId, currency, dueDate, collectionMethod, isMailWanted }
-  })
+  const invoices = issuedOf(shaped, ids)
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
 }
+
+/** Returns invoices as the steps after issuing want them. */
+const issuedOf = ({ shapes, customers, shapeOf }: ShapedInvoices, ids: readonly InvoiceId[]) =>
+  shapeOf.map((place, index) => {
+    const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceShape).invoice
+    const { customerId, isMailWanted } = customers[index] as BilledCustomer
+    return { id: ids[index] as InvoiceId, customerId, currency, dueDate, collectionMethod, isMailWanted }
+  })
 
 /** Returns the columns of invoices; `heads` are the places of what is alike in their rows, by shape. */
 function columnsOf(
