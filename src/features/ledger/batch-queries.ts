@@ -1,5 +1,5 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
@@ -14,7 +14,6 @@ import {
   sql,
   namesOf,
 } from '../../platform/database/sql.ts'
-import type { HasUnapplied } from './queries.ts'
 
 /**
  * Batches of postings, which invoices that are issued together share (decision 33): writing, and finding the batch of an entry or an invoice. A batch is
@@ -127,49 +126,49 @@ export function sendBatches(
      order by b.first_entry`)
 }
 
-/** Amount of a shape that each customer owes more of a currency, in minor units. */
+/** Customers who owe more of a currency, each once, in the order of their identifiers, and how much each, in minor units. */
 export interface OwedMore {
-  shape: number
   currency: string
-  receivableMinor: bigint
+  customerIds: readonly CustomerId[]
+  amountsMinor: readonly bigint[]
 }
 
-/** Moves what locked customers owe by the shape of what is posted of them. Returns which of them have unallocated money of the currency. */
-export async function moveReceivables(
-  tx: Transaction,
-  shapes: readonly OwedMore[],
-  customerIds: readonly Id[],
-  positions: readonly number[],
-): Promise<HasUnapplied[]> {
-  const range = rangeOfIds(customerIds)
-  const known = [...new Set(shapes.map(({ currency }) => currency))]
-  // PostgreSQL walks to an element of a list of texts, and goes straight to one of numbers.
-  const currency = fragment`(${arrayLiteral(known)}::text[])[(${positionsColumn(shapes.map((shape) => known.indexOf(shape.currency) + 1))}::integer[])[p.shape]]`
-  // Where all are moved, which is nearly always, nobody looks for those who have no row yet.
-  const { unapplied } = await oneRow<{ unapplied: string | null }>(
+/** Raises what locked customers owe of a currency. Returns which of them have unallocated money of it. */
+export async function raiseReceivables(tx: Transaction, owed: OwedMore): Promise<CustomerId[]> {
+  const { count, unapplied } = await oneRow<{ count: number; unapplied: string | null }>(
     tx,
     sql`
-      with l as materialized (
-        select p.customer, ${currency} as currency, (${bigints(shapes, 'receivableMinor')}::bigint[])[p.shape] as receivable
-          from rows from (unnest(${bigintList(customerIds)}::bigint[]), unnest(${positionsColumn(positions)}::integer[])${range ? counted(customerIds) : NOTHING})
-            as p(customer, shape)),
-      moved as (
-        update customer_totals t set receivable_minor = t.receivable_minor + l.receivable
-          from l where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = l.currency
-           ${range ? fragment`and t.customer_id between ${range.first} and ${range.last}` : NOTHING}
-        returning t.customer_id, t.currency, t.unapplied_minor),
-      begun as (
-        insert into customer_totals (account_id, customer_id, currency, receivable_minor)
-        select ${tx.account}, l.customer, l.currency, l.receivable from l
-         where (select count(*) from moved) < ${customerIds.length}
-           and not exists (select from moved m where m.customer_id = l.customer and m.currency = l.currency))
-      select string_agg(customer_id || ' ' || currency, ',') as "unapplied" from moved where unapplied_minor > 0`,
+      with raised as (
+        update customer_totals t set receivable_minor = t.receivable_minor + ${raisedBy(tx, owed)}
+        returning t.customer_id, t.unapplied_minor)
+      select count(*)::integer as "count", string_agg(customer_id::text, ',') filter (where unapplied_minor > 0) as "unapplied" from raised`,
   )
-  return (unapplied?.split(',') ?? []).map((text) => {
-    const [id = '', currency = ''] = text.split(' ')
-    return { customerId: BigInt(id), currency }
-  })
+  // Nearly always all have a row, and nobody looks for those who have none yet.
+  if (count < owed.customerIds.length) await insertReceivables(tx, owed)
+  return unapplied?.split(',').map(BigInt) ?? []
 }
+
+/** Returns by how much totals `t` are raised, and of whom. Where all owe the same nothing is joined, which is half of what this costs. */
+function raisedBy({ account }: Transaction, { currency, customerIds, amountsMinor }: OwedMore): Fragment {
+  const range = rangeOfIds(customerIds)
+  const ofCurrency = fragment`
+    t.account_id = ${account} and t.currency = ${currency} ${range ? fragment`and t.customer_id between ${range.first} and ${range.last}` : NOTHING}`
+  const [first] = amountsMinor
+  const ids = bigintList(customerIds)
+  return amountsMinor.every((amount) => amount === first)
+    ? fragment`${first}::bigint where ${ofCurrency} and t.customer_id = any(${ids}::bigint[])`
+    : fragment`l.amount
+          from rows from (unnest(${ids}::bigint[]), unnest(${bigintList(amountsMinor)}::bigint[])${range ? counted(customerIds) : NOTHING}) as l(customer, amount)
+         where ${ofCurrency} and t.customer_id = l.customer`
+}
+
+/** Writes totals of those locked customers who have none of a currency yet. */
+const insertReceivables = (tx: Transaction, { currency, customerIds, amountsMinor }: OwedMore) =>
+  tx.rows(sql`
+    insert into customer_totals (account_id, customer_id, currency, receivable_minor)
+    select ${tx.account}, l.customer, ${currency}, l.amount
+      from unnest(${bigintList(customerIds)}::bigint[], ${bigintList(amountsMinor)}::bigint[]) as l(customer, amount)
+     where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`)
 
 /** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
 export const heldFrom = (row: string, from: Fragment): Fragment => {

@@ -11,8 +11,8 @@ import {
   BATCH_INVOICES_MAX,
   drawEntryIds,
   listPostingShapes,
-  moveReceivables,
   type NewPostingBatch,
+  raiseReceivables,
   sendBatches,
   sendPostingShapes,
   type ShapeEntry,
@@ -68,13 +68,27 @@ export async function postShapes(
   const batches = batchesOf(firsts, stride, postedAt, posted, shapes)
   const shapeIds = shapeOf.map((place) => idsOfShapes[place]!)
   sendBatches(tx, batches, { stride, postedAt, customerIds, shapeIds })
-  const owed = shapes.map(({ currency, receivableMinor }, index) => ({ shape: index + 1, currency, receivableMinor }))
-  return moveReceivables(
-    tx,
-    owed,
-    customerIds,
-    shapeOf.map((place) => place + 1),
-  )
+  return raiseAll(tx, shapes, posted)
+}
+
+/** Raises what the customers of invoices owe, currency by currency. Returns which of them have unallocated money of it. */
+async function raiseAll(
+  tx: Transaction,
+  shapes: readonly PostingShape[],
+  { customerIds, shapeOf }: PostedInvoices,
+): Promise<HasUnapplied[]> {
+  const owed = new Map<string, { customerIds: CustomerId[]; amountsMinor: bigint[] }>()
+  for (const [index, place] of shapeOf.entries()) {
+    const { currency, receivableMinor } = shapes[place]!
+    let ofCurrency = owed.get(currency)
+    if (!ofCurrency) owed.set(currency, (ofCurrency = { customerIds: [], amountsMinor: [] }))
+    ofCurrency.customerIds.push(customerIds[index]!)
+    ofCurrency.amountsMinor.push(receivableMinor)
+  }
+  const found: HasUnapplied[] = []
+  for (const [currency, of] of owed)
+    for (const customerId of await raiseReceivables(tx, { currency, ...of })) found.push({ customerId, currency })
+  return found
 }
 
 /** Returns what a shape posts, not kept yet. */

@@ -1,7 +1,8 @@
 import { assert } from '../../kernel/assert.ts'
-import { later } from '../../kernel/calendar.ts'
+import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
-import { placesOf, positionsColumn } from '../../platform/database/columns.ts'
+import { placesOf } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
 import type { DueContext } from '../billing-run/due-kind.ts'
@@ -12,7 +13,7 @@ import type { ComponentsChange } from '../subscription-components/write.ts'
 import type { BillingPlan } from './bill.ts'
 import { findSweptOn } from './cycle-queries.ts'
 import { listSteady, type SteadyMember } from './steady-queries.ts'
-import { updateStatesOfShapes } from './state-queries.ts'
+import { moveToState } from './state-queries.ts'
 import { type SteadyShape, shapesOf } from './steady-shapes.ts'
 import { writeComponentsOf } from './written-components.ts'
 
@@ -52,14 +53,8 @@ async function write(tx: Transaction, context: IssueContext, found: readonly Fou
   const members = found.map(({ member }) => member)
   const { firsts, places } = placesOf(found.map(({ shape }) => shape))
   const shapes = firsts.map((first) => (found[first] as Found).shape)
-  const states = placesOf(shapes.map(({ state }) => state))
-  const moves = states.firsts.map((first) => (shapes[first] as SteadyShape).plan.state)
-  const positions = positionsColumn(places.map((place) => (states.places[place] as number) + 1))
   const { today } = context.moment
-  // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
-  const cyclesAfter = later(today, (await findSweptOn(tx)) ?? today)
-  const moved = await updateStatesOfShapes(tx, tx.account, { rows: members, positions }, moves, cyclesAfter)
-  assert(moved === found.length, 'subscriptions of locked customers are as they were read')
+  await moveStates(tx, found, today)
   await writeComponentsOf(tx, changesOf(found), today)
   const shaped = {
     shapes: shapes.map(({ issued }) => issued),
@@ -68,6 +63,18 @@ async function write(tx: Transaction, context: IssueContext, found: readonly Fou
     shapeOf: places,
   }
   await issueShapes(tx, context, shaped, AFTER_ISSUE)
+}
+
+/** Moves subscriptions to their next period. They are left in few states: what they cost is in none of them. */
+async function moveStates(tx: Transaction, found: readonly Found[], today: IsoDate): Promise<void> {
+  // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
+  const cyclesAfter = later(today, (await findSweptOn(tx)) ?? today)
+  for (const alike of groupBy(found, ({ shape }) => shape.state).values()) {
+    const [{ shape }] = alike as [Found]
+    const ids = alike.map(({ member }) => member.id)
+    const moved = await moveToState(tx, ids, shape.plan.state, cyclesAfter)
+    assert(moved === ids.length, 'subscriptions of locked customers are as they were read')
+  }
 }
 
 /** Returns the components of each subscription that has any, before and after. */

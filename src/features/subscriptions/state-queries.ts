@@ -1,8 +1,17 @@
 import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
-import { oneRow, type Transaction } from '../../platform/database/database.ts'
-import { type ArrayParameter, bigints, dates, rangeOf, deduplicated, keyOf } from '../../platform/database/columns.ts'
+import { countOf, type Transaction } from '../../platform/database/database.ts'
+import {
+  type ArrayParameter,
+  bigintList,
+  bigints,
+  dates,
+  deduplicated,
+  keyOf,
+  rangeOf,
+  rangeOfIds,
+} from '../../platform/database/columns.ts'
 import { DUE_ON, dayOfMonth } from './cycle-queries.ts'
 import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
@@ -24,7 +33,10 @@ export interface BillingState {
   isEndRecorded: boolean
 }
 
-/** Writes billing states, one or thousands. Returns the number of those that were still as they had been read. */
+/**
+ * Writes billing states, one or thousands; each subscription is due on a day of its own afterwards. Returns the number of those that were still as they had
+ * been read.
+ */
 export async function updateBillingStates(
   tx: Transaction,
   account: AccountId,
@@ -36,43 +48,61 @@ export async function updateBillingStates(
   return moved
 }
 
-/**
- * Moves subscriptions to the billing state of their shape, each by its position. Those that are due after `cyclesAfter`, which is no day to come, stay in
- * their cycle; left out: none. Returns the number of those that were still as they had been read.
- */
-export async function updateStatesOfShapes(
+async function updateStatesOfShapes(
   tx: Transaction,
   account: AccountId,
-  { rows, positions }: { rows: readonly { id: SubscriptionId }[]; positions: ArrayParameter },
-  states: readonly Omit<BillingState, 'id'>[],
-  cyclesAfter?: IsoDate,
+  { rows, positions }: { rows: readonly BillingState[]; positions: ArrayParameter },
+  s: readonly BillingState[],
 ): Promise<number> {
   const range = rangeOf(rows, 'id')
-  const s = states.map((state) => ({ ...state, ...placeOf(state.dueOn, cyclesAfter) }))
-  const { n } = await oneRow<{ n: number }>(
+  return countOf(
     tx,
     sql`
       with moved as (
         update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
-          last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = r.cycle_on, cycle_day = r.cycle_day
+          last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = null, cycle_day = null
           from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
                        (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
-                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'cycleOn')}::date[])[p.shape] as cycle_on,
-                       (${column(s, 'cycleDay')}::smallint[])[p.shape] as cycle_day, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
+                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
                        (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
                   from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
                     as p(id, shape)) r
          where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and ${DUE_ON} is not distinct from r.was_due_on
            ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
         returning 1)
-      select count(*)::integer as "n" from moved`,
+      select count(*) as "n" from moved`,
   )
-  return n
+}
+
+/**
+ * Moves subscriptions that are alike to one billing state; nothing is joined for that. They stay in their cycle where they are due after `cyclesAfter`, which is
+ * no day to come. Returns the number of those that were still as they had been read.
+ */
+export async function moveToState(
+  tx: Transaction,
+  ids: readonly SubscriptionId[],
+  state: Omit<BillingState, 'id'>,
+  cyclesAfter: IsoDate,
+): Promise<number> {
+  const range = rangeOfIds(ids)
+  const { dueOn, cycleOn, cycleDay } = placeOf(state.dueOn, cyclesAfter)
+  return countOf(
+    tx,
+    sql`
+      with moved as (
+        update subscription_billing b set fees_on = ${state.feesOn}::date, next_from = ${state.nextFrom}::date, last_from = ${state.lastFrom}::date,
+          last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint
+         where b.account_id = ${tx.account} and b.subscription_id = any(${bigintList(ids)}::bigint[])
+           ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
+           and b.next_from = ${state.wasNextFrom}::date and ${DUE_ON} is not distinct from ${state.wasDueOn}::date
+        returning 1)
+      select count(*) as "n" from moved`,
+  )
 }
 
 /** Returns where the day is kept on which a subscription is due: in its cycle where it comes after a day, else by itself. */
-const placeOf = (dueOn: IsoDate | null, cyclesAfter: IsoDate | undefined) =>
-  dueOn !== null && cyclesAfter !== undefined && dueOn > cyclesAfter
+const placeOf = (dueOn: IsoDate | null, cyclesAfter: IsoDate) =>
+  dueOn !== null && dueOn > cyclesAfter
     ? { dueOn: null, cycleOn: dueOn, cycleDay: dayOfMonth(dueOn) }
     : { dueOn, cycleOn: null, cycleDay: null }
 

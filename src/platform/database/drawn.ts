@@ -33,10 +33,11 @@ export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<
   })
 }
 
+// A list made by a subquery costs half of what aggregates over the same rows cost, and a set made in a select list is not stored first.
 const drawnFrom = ({ sequence, count }: Draw, place: number): Fragment => fragment`
-  select ${namesOf(String(place))} as "place", min(id) as "first", count(*)::integer as "count",
-         case when max(id) - min(id) >= count(*) then array_to_string(array_agg(id), ',') end as "all"
-    from (select nextval('${namesOf(sequence)}') as id from generate_series(1, ${count})) as drawn`
+  select ${namesOf(String(place))} as "place", ids[1] as "first", cardinality(ids) as "count",
+         case when ids[cardinality(ids)] - ids[1] >= cardinality(ids) then array_to_string(ids, ',') end as "all"
+    from (select array(select nextval('${namesOf(sequence)}') from (select generate_series(1, ${count}::integer)) as each) as ids) as drawn`
 
 function stretchesOf(ids: readonly Id[]): Stretch[] {
   const found: Stretch[] = []
