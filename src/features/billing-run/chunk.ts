@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Account, type Moment, momentOf, type RealClock, type Warn } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { type LockedCustomer, lockCustomers } from '../customers/queries.ts'
+import { type LockedCustomers, lockCustomers } from '../customers/queries.ts'
 import type { AfterDay, TryTotals } from './after-day.ts'
 import { type DueContext, type DueKind, listDueCustomers, type OrderOfDay, type Planned } from './due-kind.ts'
 import { isOfDatabase, markFailing } from './failing.ts'
@@ -116,9 +116,10 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
       const locked = await lockCustomers(tx, customers, pass.isWaiting)
-      const chunk = locked.length === 0 ? undefined : await billLocked(tx, work, pass, locked)
+      const count = locked.active.length + locked.paused.length
+      const chunk = count === 0 ? undefined : await billLocked(tx, work, pass, locked)
       // Behind the account's counter, in the order in which every chunk locks the two.
-      const passedOver = customers.length - locked.length
+      const passedOver = customers.length - count
       if (passedOver > 0) await addPassedOver(tx, work.account, work.runId, passedOver)
       return chunk
     })
@@ -162,13 +163,13 @@ async function billLocked(
   tx: Transaction,
   work: RunWork,
   { day, kinds }: Omit<DayPass, 'isWaiting'>,
-  customers: readonly LockedCustomer[],
+  customers: LockedCustomers,
   only?: Id,
 ): Promise<BilledChunk> {
   const context = await contextOf(tx, work)
   const done: BilledChunk = { plans: [], failures: [], done: 0 }
   for (const kind of kinds) {
-    const ids = customers.filter(({ isPaused }) => isPaused === (kind.isOfPaused ?? false)).map(({ id }) => id)
+    const ids = kind.isOfPaused ? customers.paused : customers.active
     if (ids.length === 0) continue
     const { plans, failures } = await kind.work(tx, context, ids, { day, runId: work.runId }, only)
     done.plans.push(...plans)

@@ -1,7 +1,7 @@
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
-import type { DueDay, DueTable } from '../../platform/database/due.ts'
+import type { DueCustomers, DueDay, DueTable } from '../../platform/database/due.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
@@ -48,11 +48,7 @@ interface DueFacts {
   /** Its records are due while their customers are suspended or archived, instead of while they are not. */
   isOfPaused?: boolean
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
-  listCustomers(
-    db: Queryable,
-    account: AccountId,
-    due: DueDay & { after: CustomerId; limit: number },
-  ): Promise<CustomerId[]>
+  listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Does what follows when a day is billed, before the run comes back to whom it passed over; left out: nothing does. */
   closeDay?(db: Database, account: AccountId, day: IsoDate): Promise<void>
   /** Counts records due up to a day; left out: a run's progress does not count them. */
@@ -206,12 +202,15 @@ export async function findDueAfter(
   return found
 }
 
-/** Lists the next customers, in identifier order, with a record of any of some kinds due on a day. */
+/**
+ * Lists the next customers, in identifier order, with a record of any of some kinds due on a day. Where some are passed over, each kind passes over so many of
+ * its own.
+ */
 export async function listDueCustomers(
   kinds: readonly DueKind[],
   db: Queryable,
   account: AccountId,
-  due: DueDay & { after: CustomerId; limit: number },
+  due: DueCustomers,
 ): Promise<CustomerId[]> {
   let merged: CustomerId[] = []
   for (const kind of kinds) {

@@ -23,9 +23,14 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
  * moved its due day, and the part goes on after the last chunk that is known.
  */
 
-const PART_SIZE = 4_000
+/** As many as a chunk has: of the last parts every worker has one, and whoever is through first waits for no more than a chunk. */
+const PART_SIZE = 2_000
+/** A pass of which so many parts cannot be made is billed at once. */
+const PARTS_LEAST = 3
 /** Above every identifier there can be: the last part takes whoever has come meanwhile. */
 const ABOVE_ALL = 2n ** 63n - 1n
+/** How long a leader whose parts all are others' waits before it looks again: twice as long each time. */
+const LOOK_AFTER_MS = 10
 const LOOK_EVERY_MS = 200
 
 /** Bills a pass in parts; false where it is too small for that, or belongs to a moved clock, which only its own process knows. */
@@ -34,46 +39,51 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
   const { db } = deps
   if (work.moment) return false
   const lasts = await lastsOfParts(work, pass)
-  if (lasts.length < 2) return false
+  if (lasts.length < PARTS_LEAST) return false
   await db.transaction(account, (tx) => replaceParts(tx, runId, { day: pass.day, phase, lasts }))
-  while ((await countParts(db.reader(account), account, runId)) > 0) {
-    if (await billNextPart(work)) continue
+  for (let waitMs = LOOK_AFTER_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
+    if (await billFreeParts(work)) waitMs = LOOK_AFTER_MS
+    if ((await countParts(db.reader(account), account, runId)) === 0) return true
     // Others have the rest; the lease of the run is this one's to renew.
     await db.transaction(account, (tx) => addProgress(tx, account, runId, { done: 0, invoices: 0, failed: 0 }))
     await work.onChunk(work.totals)
-    await sleep(LOOK_EVERY_MS)
+    await sleep(waitMs)
   }
-  return true
 }
 
-/** Returns the last customer of each part: as many that are due for each, however their identifiers lie. */
+/** Returns the last customer of each part: as many that are due of a kind for each, however their identifiers lie. The last one is open. */
 async function lastsOfParts({ deps, account, runId }: RunWork, { day, kinds }: DayPass): Promise<CustomerId[]> {
-  const { db, partSize: limit = PART_SIZE } = deps
+  const { db, partSize = PART_SIZE } = deps
   const lasts: CustomerId[] = []
   let after: CustomerId | undefined = 0n
   while (after !== undefined) {
-    const some: CustomerId[] = await listDueCustomers(kinds, db.reader(account), account, { day, after, limit, runId })
-    after = some.at(-1)
-    if (after !== undefined) lasts.push(after)
-    if (some.length < limit) break
+    const due = { day, after, limit: 1, skip: partSize - 1, runId }
+    ;[after] = await listDueCustomers(kinds, db.reader(account), account, due)
+    lasts.push(after ?? ABOVE_ALL)
   }
-  if (lasts.length > 0) lasts[lasts.length - 1] = ABOVE_ALL
   return lasts
 }
 
-/** Takes the next part that nobody has, and bills it; false where there is none. */
-async function billNextPart(work: RunWork): Promise<boolean> {
-  const { db, order } = work.deps
-  const part = await db.transaction(work.account, (tx) => leasePart(tx, work.runId, randomUUID()))
-  if (!part) return false
-  // Of the part, not of the caller: who was taken for dead while busy finds parts of a later pass here.
-  const pass = { day: part.day, kinds: order[part.phase] ?? [], isWaiting: false }
-  await billPart(work, pass, part)
-  return true
+/** Takes and bills parts that nobody has, one after the other, until there are none; false where there was none. */
+async function billFreeParts(work: RunWork): Promise<boolean> {
+  const { deps, account, runId } = work
+  let billed: RunPart | undefined
+  for (;;) {
+    const part = await deps.db.transaction(account, async (tx) => {
+      if (billed) await deletePart(tx, billed)
+      return leasePart(tx, runId, randomUUID())
+    })
+    if (!part) return billed !== undefined
+    await billPart(work, part)
+    billed = part
+  }
 }
 
-async function billPart(work: RunWork, pass: DayPass, part: RunPart): Promise<void> {
-  const { db } = work.deps
+/** Bills a part to its end, or to the chunk after which it is another worker's. */
+async function billPart(work: RunWork, part: RunPart): Promise<void> {
+  const { db, order } = work.deps
+  // Of the part, not of the caller: who was taken for dead while busy finds parts of a later pass here.
+  const pass = { day: part.day, kinds: order[part.phase] ?? [], isWaiting: false }
   let isLost = false
   const inPart: RunWork = {
     ...work,
@@ -82,7 +92,7 @@ async function billPart(work: RunWork, pass: DayPass, part: RunPart): Promise<vo
     },
   }
   try {
-    for (;;) {
+    while (part.afterId < part.lastId) {
       const reached = await billChunk(inPart, pass, part)
       if (reached === null) break
       part.afterId = reached
@@ -94,7 +104,6 @@ async function billPart(work: RunWork, pass: DayPass, part: RunPart): Promise<vo
     await db.transaction(work.account, (tx) => releasePart(tx, part)).catch(() => {})
     throw error
   }
-  await db.transaction(work.account, (tx) => deletePart(tx, part))
 }
 
 /** Bills parts of a run that another worker leads, as long as there are any; undefined where there was none. */
@@ -110,7 +119,5 @@ export async function helpRun(
   const { today } = momentOf(await getAccount(reader, account), deps.realClock)
   const led = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
   const work = { ...led, isHelper: true }
-  let hasHelped = false
-  while (await billNextPart(work)) hasHelped = true
-  return hasHelped ? work.totals : undefined
+  return (await billFreeParts(work)) ? work.totals : undefined
 }

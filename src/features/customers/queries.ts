@@ -12,6 +12,7 @@ import {
   type Queryable,
   type Transaction,
 } from '../../platform/database/database.ts'
+import { bigintList } from '../../platform/database/columns.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import {
   arrayLiteral,
@@ -23,6 +24,7 @@ import {
   onlyWith,
   sql,
 } from '../../platform/database/sql.ts'
+import { idsOfText } from '../../platform/database/id-lists.ts'
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { type CustomerInput, CUSTOMER_FIELD_NAMES, CUSTOMER_FIELDS } from './fields.ts'
@@ -118,26 +120,53 @@ export async function lockCustomer(tx: Transaction, account: AccountId, id: Cust
   return customer
 }
 
-export interface LockedCustomer {
-  id: CustomerId
-  /** Suspended or archived: it is not billed. */
-  isPaused: boolean
-  isSuspendedByRule: boolean
+/** Customers that were locked together, in the order of their identifiers. */
+export interface LockedCustomers {
+  active: readonly CustomerId[]
+  /** Suspended or archived: they are not billed. */
+  paused: readonly CustomerId[]
 }
 
-/** Locks customers in identifier order, as `lockCustomer` does; a customer that another transaction holds is waited for, or left out. */
+/**
+ * Locks customers, who are named in the order of their identifiers, as `lockCustomer` does; a customer that another transaction holds is waited for, or left
+ * out.
+ */
 export async function lockCustomers(
   tx: Transaction,
   ids: readonly CustomerId[],
   isWaiting: boolean,
-): Promise<LockedCustomer[]> {
-  const locked = await tx.rows<LockedCustomer>(sql`
-    select c.customer_id as "id", c.paused_on is not null as "isPaused", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
-     where c.account_id = ${tx.account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[])
-     order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}`)
-  if (locked.some(({ isSuspendedByRule }) => isSuspendedByRule)) sendReturnLook(tx)
-  return locked
+): Promise<LockedCustomers> {
+  const lock = (isNamed: boolean) => oneRow<LockedText>(tx, lockingMany(tx, ids, { isWaiting, isNamed }))
+  let locked = await lock(false)
+  // Mostly all are there, so nobody names them. Who is locked already is locked once more for nothing; who was let go of meanwhile is locked now.
+  const isAll = locked.count === ids.length
+  if (!isAll) locked = await lock(true)
+  if (locked.isAnySuspendedByRule) sendReturnLook(tx)
+  const all = isAll ? ids : idsOfText(locked.all)
+  const paused = idsOfText(locked.paused)
+  if (paused.length === 0) return { active: all, paused }
+  const arePaused = new Set(paused)
+  return { active: all.filter((id) => !arePaused.has(id)), paused }
 }
+
+/** Customers that a statement has locked: how many, and identifiers with commas between them, null of none. */
+interface LockedText {
+  count: number
+  all: string | null
+  paused: string | null
+  isAnySuspendedByRule: boolean | null
+}
+
+const lockingMany = (
+  { account }: Transaction,
+  ids: readonly CustomerId[],
+  { isWaiting, isNamed }: { isWaiting: boolean; isNamed: boolean },
+) => sql`
+    select count(*)::integer as "count", ${isNamed ? fragment`string_agg(id::text, ',')` : fragment`null`} as "all",
+           string_agg(id::text, ',') filter (where is_paused) as "paused", bool_or(is_suspended_by_rule) as "isAnySuspendedByRule"
+      from (select c.customer_id as id, c.paused_on is not null as is_paused, c.is_suspended_by_rule from customers c
+             where c.account_id = ${account} and c.customer_id = any(${bigintList(ids)}::bigint[])
+             order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}) locked`
 
 /** Locks customers that no other transaction holds. Returns them by themselves, as a `Grouping` wants it. */
 export async function holdCustomers(
@@ -153,9 +182,9 @@ export async function holdCustomers(
 
 /** Locks the customer of an invoice, as `lockCustomer` does, without reading it. Returns its identifier; undefined where there is no such invoice. */
 export async function lockCustomerOfInvoice(tx: Transaction, invoiceId: InvoiceId): Promise<CustomerId | undefined> {
-  const locked = await firstRow<LockedCustomer>(
+  const locked = await firstRow<{ id: CustomerId; isSuspendedByRule: boolean }>(
     tx,
-    sql`select c.customer_id as "id", c.paused_on is not null as "isPaused", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
+    sql`select c.customer_id as "id", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
          where c.account_id = ${tx.account}
            and c.customer_id = (select i.customer_id from invoices i where i.account_id = ${tx.account} and i.invoice_id = ${invoiceId})
          for no key update of c`,

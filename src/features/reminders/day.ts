@@ -73,17 +73,11 @@ async function remindSome(
   { windows, byKind }: { windows: Windows; byKind: ReadonlyMap<ReminderKind, Reminder> },
 ): Promise<void> {
   const { today } = context.moment
-  const locked = await lockCustomers(tx, ids, true)
-  await remindCustomers(
-    tx,
-    context,
-    locked.map(({ id }) => id),
-    windows,
-    (item) => {
-      const reminder = byKind.get(item.kind)
-      return reminder !== undefined && isReminderDue(reminder, { ...item, today })
-    },
-  )
+  const { active, paused } = await lockCustomers(tx, ids, true)
+  await remindCustomers(tx, context, [...active, ...paused], windows, (item) => {
+    const reminder = byKind.get(item.kind)
+    return reminder !== undefined && isReminderDue(reminder, { ...item, today })
+  })
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import type { DueDay } from '../../platform/database/due.ts'
+import { type DueCustomers, nextOf } from '../../platform/database/due.ts'
+import { listIds } from '../../platform/database/id-lists.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /**
@@ -36,19 +37,16 @@ export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fr
   d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.cycle_on <= ${until}`
 
 /** Lists the next customers, in identifier order, with a subscription that is due in its cycle on a day. */
-export async function listCustomersInCycle(
-  db: Queryable,
-  account: AccountId,
-  due: DueDay & { after: CustomerId; limit: number },
-): Promise<CustomerId[]> {
-  const rows = await db.rows<{ id: CustomerId }>(sql`
-    select d.customer_id as "id" from subscription_billing d
+export const listCustomersInCycle = (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> =>
+  listIds(
+    db,
+    fragment`
+    select d.customer_id as id from subscription_billing d
      where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(due.day)}::smallint and d.cycle_on = ${due.day} and d.customer_id > ${due.after}
        and d.subscription_id not in (select f.record_id from billing_run_failures f
                                       where f.account_id = ${account} and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
-     group by d.customer_id order by d.customer_id limit ${due.limit}`)
-  return rows.map(({ id }) => id)
-}
+     group by d.customer_id order by d.customer_id ${nextOf(due)}`,
+  )
 
 /** Counts subscriptions that are due in their cycle up to a day, of customers that are not paused. Few are paused, so nobody looks at the customer of each. */
 export const countDueInCycle = (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
@@ -99,16 +97,17 @@ export const findSweptOn = async (tx: Transaction): Promise<IsoDate | null> =>
   ).day
 
 /** Lists the next customers, in identifier order, of whom somebody is left in cycle on a day or before. */
-export async function listLeftInCycle(
+export const listLeftInCycle = (
   db: Queryable,
   account: AccountId,
   { day, after, limit }: { day: IsoDate; after: CustomerId; limit: number },
-): Promise<CustomerId[]> {
-  const rows = await db.rows<{ id: CustomerId }>(sql`
-    select d.customer_id as "id" from subscription_billing d where ${isDueInCycle(account, day)} and d.customer_id > ${after}
-     group by d.customer_id order by d.customer_id limit ${limit}`)
-  return rows.map(({ id }) => id)
-}
+): Promise<CustomerId[]> =>
+  listIds(
+    db,
+    fragment`
+    select d.customer_id as id from subscription_billing d where ${isDueInCycle(account, day)} and d.customer_id > ${after}
+     group by d.customer_id order by d.customer_id limit ${limit}`,
+  )
 
 /** Takes subscriptions of locked customers that are due in their cycle up to a day out of it: each is due on the same day as before. */
 export const endCycles = (tx: Transaction, customerIds: readonly CustomerId[], day: IsoDate) =>

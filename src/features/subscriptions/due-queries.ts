@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
-import { type DueDay, notFailed } from '../../platform/database/due.ts'
+import { type DueCustomers, type DueDay, nextOf, notFailed } from '../../platform/database/due.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { DUE_ON, inBothWays } from './cycle-queries.ts'
 import {
@@ -137,16 +137,12 @@ const pausedEnding = (account: AccountId): Fragment => fragment`
 
 /** Statements for ends of subscriptions whose customers are paused. */
 export const pausedEnds = {
-  listCustomers: async (
-    db: Queryable,
-    account: AccountId,
-    due: DueDay & { after: CustomerId; limit: number },
-  ): Promise<CustomerId[]> => {
+  listCustomers: async (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> => {
     const rows = await db.rows<{ id: CustomerId }>(sql`
       select s.customer_id as "id" from ${pausedEnding(account)}
          and s.account_id = ${account} and ${ENDS_ON} = ${due.day} and s.customer_id > ${due.after}
          and ${notFailed(account, due.runId, 'subscription', 's.subscription_id')}
-       group by s.customer_id order by s.customer_id limit ${due.limit}`)
+       group by s.customer_id order by s.customer_id ${nextOf(due)}`)
     return rows.map(({ id }) => id)
   },
 

@@ -416,7 +416,7 @@ async function bill(tx: Transaction, kind: DueKind, day: IsoDate, groups: readon
   const context: DueContext = { account, moment, actor: 'test', memory: {} }
   const all: Planned[] = []
   for (const customers of groups.filter((group) => group.length > 0)) {
-    const locked = (await lockCustomers(tx, customers, true)).filter(({ isPaused }) => !isPaused).map(({ id }) => id)
+    const { active: locked } = await lockCustomers(tx, customers, true)
     if (locked.length > 0) all.push(await kind.work(tx, context, locked, { day, runId: 0n }))
   }
   return all
@@ -445,7 +445,7 @@ const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rise
 async function partsOf(tx: Transaction, { day, customers }: Due): Promise<CustomerId[][]> {
   const account = await getAccount(tx, tx.account)
   const plans = await planContext(tx, { account, moment: { ...momentOf(account, Date.now), today: day } })
-  const unpaused = (await lockCustomers(tx, customers, true)).filter(({ isPaused }) => !isPaused).map(({ id }) => id)
+  const { active: unpaused } = await lockCustomers(tx, customers, true)
   if (unpaused.length === 0) return []
   const alike: CustomerId[] = []
   for (const { facts, members } of await listAlike(tx, unpaused, day)) {

@@ -2,6 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable } from './database.ts'
+import { listIds } from './id-lists.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from './sql.ts'
 
 /** The statements that all tables share whose rows are due on a day: whose are due, which day comes next, and how many wait. */
@@ -25,14 +26,21 @@ export interface DueDay {
   runId: Id
 }
 
+/** The next customers of a day, in the order of their identifiers: after one, some passed over, and so many at most. */
+export interface DueCustomers extends DueDay {
+  after: CustomerId
+  limit: number
+  /** Left out: nobody is passed over. */
+  skip?: number
+}
+
+/** Returns the end of a statement that lists the next customers of a day. */
+export const nextOf = ({ limit, skip = 0 }: DueCustomers): Fragment => fragment`limit ${limit} offset ${skip}`
+
 export interface DueStatements {
   table: DueTable
   /** Lists the next customers, in identifier order, with a record due on a day; paused customers too. */
-  listCustomers(
-    db: Queryable,
-    account: AccountId,
-    due: DueDay & { after: CustomerId; limit: number },
-  ): Promise<CustomerId[]>
+  listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Finds the first day after another, up to a last one, with a record due of a customer that is not paused. */
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
   /** Counts the records due up to a day, of customers that are not paused. */
@@ -55,14 +63,15 @@ export function dueStatements(table: DueTable): DueStatements {
   const isUnpaused = isOfCustomers ? fragment`d.paused_on is null` : fragment`c.paused_on is null`
   return {
     table,
-    listCustomers: async (db, account, due) => {
-      const rows = await db.rows<{ id: CustomerId }>(sql`
-        select d.customer_id as "id" from ${relation} d
+    listCustomers: (db, account, due) =>
+      listIds(
+        db,
+        fragment`
+        select d.customer_id as id from ${relation} d
          where d.account_id = ${account} and ${day} = ${due.day} and d.customer_id > ${due.after}
            and ${notFailed(account, due.runId, table.recordType, `d.${table.id}`)}
-         group by d.customer_id order by d.customer_id limit ${due.limit}`)
-      return rows.map(({ id }) => id)
-    },
+         group by d.customer_id order by d.customer_id ${nextOf(due)}`,
+      ),
     findAfter: async (db, account, after, until) => {
       const found = await oneRow<{ day: IsoDate | null }>(
         db,
