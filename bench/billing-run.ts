@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { bundled, run } from './measure/children.ts'
-import { asOwner, type BenchServer, createDatabase, settle, startServer } from './measure/database.ts'
+import { type BenchServer, startServer } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts, type Verdict } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
 import { inCopy, measureRun } from './measure/run.ts'
+import { type Floor as FloorName, floorNamed, FLOORS, seedFloor } from './seed-floor.ts'
 import { RENEWS_ON, seed } from './seed-run.ts'
 
 /**
@@ -52,37 +52,16 @@ interface Options {
   shapes?: number
 }
 
-const FLOORS = ['billing-run', 'slim'] as const
 const linesOf = ({ hasComponents }: Options): number => (hasComponents ? LINES_WITH_COMPONENTS : 1)
-
-async function seedFloor(server: BenchServer, floor: (typeof FLOORS)[number], count: number): Promise<void> {
-  const connection = await createDatabase(server, `floor_${floor.replace('-', '_')}_${count}`)
-  await asOwner(connection, async (client) => {
-    await client.query(readFileSync(new URL(`floor/${floor}.sql`, import.meta.url), 'utf8'))
-    for (const statement of FLOOR_RECORDS[floor]) await client.query(statement, [count])
-    await client.query('vacuum (analyze)')
-  })
-  await settle(connection)
-}
-
-const FLOOR_RECORDS = {
-  'billing-run': [
-    `insert into floor.subscriptions select 1, n, n, 9999, '${RENEWS_ON}', '${RENEWS_ON}' from generate_series(1, $1::int) n`,
-  ],
-  slim: [
-    `insert into floor.states select 1, n, n, '${RENEWS_ON}', '2027-01-01' from generate_series(1, $1::int) n`,
-    `insert into floor.totals select 1, n, 11499 from generate_series(1, $1::int) n`,
-  ],
-}
 
 interface Programs {
   subject: string
-  floors: Record<(typeof FLOORS)[number], string>
+  floors: Record<FloorName, string>
 }
 
-async function workFloor(server: BenchServer, programs: Programs, floor: (typeof FLOORS)[number], options: Options) {
+async function workFloor(server: BenchServer, programs: Programs, floor: FloorName, options: Options) {
   const { count } = options
-  const said = await inCopy(server, `floor_${floor.replace('-', '_')}_${count}`, async (connection) => ({
+  const said = await inCopy(server, floorNamed(floor, count), async (connection) => ({
     ...(await run<Floor>(programs.floors[floor], { connection, count, lines: linesOf(options) }).said),
   }))
   return { seconds: said.seconds, cpu: said.cpu + said.database }
