@@ -3,6 +3,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
 import {
   arrayLiteral,
@@ -133,8 +134,13 @@ export interface OwedMore {
   amountsMinor: readonly bigint[]
 }
 
-/** Raises what locked customers owe of a currency. Returns which of them have unallocated money of it. */
-export async function raiseReceivables(tx: Transaction, owed: OwedMore): Promise<CustomerId[]> {
+/**
+ * Raises what locked customers owe of a currency, where they have a row for it. Returns how many have one, and which of these have unallocated money of it.
+ */
+export async function raiseReceivables(
+  tx: Transaction,
+  owed: OwedMore,
+): Promise<{ count: number; unapplied: CustomerId[] }> {
   const { count, unapplied } = await oneRow<{ count: number; unapplied: string | null }>(
     tx,
     sql`
@@ -143,9 +149,7 @@ export async function raiseReceivables(tx: Transaction, owed: OwedMore): Promise
         returning t.customer_id, t.unapplied_minor)
       select count(*)::integer as "count", string_agg(customer_id::text, ',') filter (where unapplied_minor > 0) as "unapplied" from raised`,
   )
-  // Nearly always all have a row, and nobody looks for those who have none yet.
-  if (count < owed.customerIds.length) await insertReceivables(tx, owed)
-  return unapplied?.split(',').map(BigInt) ?? []
+  return { count, unapplied: idsOfText(unapplied) }
 }
 
 /** Returns by how much totals `t` are raised, and of whom. Where all owe the same nothing is joined, which is half of what this costs. */
@@ -162,8 +166,8 @@ function raisedBy({ account }: Transaction, { currency, customerIds, amountsMino
          where ${ofCurrency} and t.customer_id = l.customer`
 }
 
-/** Writes totals of those locked customers who have none of a currency yet. */
-const insertReceivables = (tx: Transaction, { currency, customerIds, amountsMinor }: OwedMore) =>
+/** Writes what those of locked customers owe who have no row for the currency yet. */
+export const insertReceivables = (tx: Transaction, { currency, customerIds, amountsMinor }: OwedMore) =>
   tx.rows(sql`
     insert into customer_totals (account_id, customer_id, currency, receivable_minor)
     select ${tx.account}, l.customer, ${currency}, l.amount

@@ -10,6 +10,7 @@ import {
   BATCH_ENTRIES_MAX,
   BATCH_INVOICES_MAX,
   drawEntryIds,
+  insertReceivables,
   listPostingShapes,
   type NewPostingBatch,
   raiseReceivables,
@@ -86,8 +87,12 @@ async function raiseAll(
     ofCurrency.amountsMinor.push(receivableMinor)
   }
   const found: HasUnapplied[] = []
-  for (const [currency, of] of owed)
-    for (const customerId of await raiseReceivables(tx, { currency, ...of })) found.push({ customerId, currency })
+  for (const [currency, of] of owed) {
+    const { count, unapplied } = await raiseReceivables(tx, { currency, ...of })
+    // Nearly always all have a row, and nobody looks for those who have none yet.
+    if (count < of.customerIds.length) await insertReceivables(tx, { currency, ...of })
+    for (const customerId of unapplied) found.push({ customerId, currency })
+  }
   return found
 }
 

@@ -6,21 +6,23 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import { type Statement, sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { lockCustomers } from '../customers/queries.ts'
+import { paymentOf } from '../money/money.testing.ts'
 import { marked } from '../packages/queries.ts'
 import { subscriptionsDue } from './due.ts'
 
 const service = await startTestService()
 const DAY = '2027-02-01'
 
-/** An account whose customers renew a plan of 10.00 with 20 % of tax on one day, and billing some of them as chunks of one run. */
+/** An account whose customers renew a plan, of 10.00 unless told otherwise, with 20 % of tax on one day, and billing some of them as chunks of one run. */
 async function runOf(
   customer: (place: number) => object,
   count: number,
   subscription: (place: number) => object = () => ({}),
+  price = 10,
 ) {
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   await addTax(client, 'VAT', { Perc: 0.2 }, { Perc: 0, countryID: 276, AppliesTo: 'business', Category: 'AE' })
-  const { packageID } = await addPackage(client, { price: 10 })
+  const { packageID } = await addPackage(client, { price })
   const customers: CustomerId[] = []
   for (let place = 0; place < count; place += 1) {
     const customerID = await addCustomer(client, customer(place))
@@ -49,7 +51,7 @@ async function runOf(
           left join invoice_taxes t on t.account_id = i.account_id and t.invoice_id = i.invoice_id
          where i.account_id = ${client.id} and i.invoice_date = ${DAY} order by i.customer_id`)
     ).map(({ line }) => line)
-  return { client, bill, lines, packageID }
+  return { client, bill, lines, packageID, customers }
 }
 
 describe('shapes that a run remembers', () => {
@@ -117,6 +119,34 @@ describe('shapes that a run remembers', () => {
       expect(found.map(({ invoiceID }) => invoiceID)).toContain(issued[place]?.['invoiceID'])
     }
     expect((await listed('/v1/invoices?q=PO-1')).map(({ poNumber }) => poNumber)).toEqual(['PO-1', 'PO-1'])
+    expect(await differencesOf(service, client)).toEqual([])
+  })
+
+  test('raise what customers owe who have never owed anything, and what others have unallocated is taken', async () => {
+    const { client, bill, customers } = await runOf(
+      () => ({}),
+      4,
+      () => ({}),
+      0,
+    )
+    const [, , payer] = customers
+    const paid = await client.post('/v1/payments', paymentOf(Number(payer), 7, { allocations: [] }))
+    expect(paid.text).toContain('paymentID')
+    const totals = () =>
+      service.db.reader(client.id).rows<{ line: string }>(sql`
+        select concat_ws(' ', customer_id - ${customers[0]}::bigint, currency, receivable_minor, unapplied_minor) as "line" from customer_totals
+         where account_id = ${client.id} order by customer_id`)
+    expect((await totals()).map(({ line }) => line)).toEqual(['2 USD 0 700'])
+    await bill(
+      [0, 1, 2, 3],
+      sql`with ${marked(client.id)} update package_rate_terms set price = 10 where account_id = ${client.id}`,
+    )
+    expect((await totals()).map(({ line }) => line)).toEqual([
+      '0 USD 1200 0',
+      '1 USD 1200 0',
+      '2 USD 500 0',
+      '3 USD 1200 0',
+    ])
     expect(await differencesOf(service, client)).toEqual([])
   })
 
