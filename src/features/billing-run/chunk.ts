@@ -115,7 +115,7 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
   if (customers.length === 0) return
   try {
     const chunk = await work.deps.db.transaction(work.account, async (tx) => {
-      const locked = await lockCustomers(tx, customers, pass.isWaiting)
+      const locked = await lockFor(tx, work, customers, pass.isWaiting)
       const count = locked.active.length + locked.paused.length
       const chunk = count === 0 ? undefined : await billLocked(tx, work, pass, locked)
       // Behind the account's counter, in the order in which every chunk locks the two.
@@ -141,7 +141,7 @@ async function billEach(work: RunWork, { day, kinds }: DayPass, customer: Custom
     for (const record of await kind.listDue(deps.db.reader(account), account, [customer], { day, runId })) {
       try {
         const chunk = await deps.db.transaction(account, async (tx) => {
-          const locked = await lockCustomers(tx, [customer], true)
+          const locked = await lockFor(tx, work, [customer], true)
           return billLocked(tx, work, { day, kinds: [kind] }, locked, record.id)
         })
         count(work, chunk)
@@ -151,6 +151,22 @@ async function billEach(work: RunWork, { day, kinds }: DayPass, customer: Custom
       }
     }
   }
+}
+
+/** Customers of a chunk that were locked, and for whom and when they are billed. */
+interface LockedChunk extends LockedCustomers {
+  context: DueContext
+}
+
+/** Locks customers, and reads the account behind the locks. */
+async function lockFor(
+  tx: Transaction,
+  work: RunWork,
+  customers: readonly CustomerId[],
+  isWaiting: boolean,
+): Promise<LockedChunk> {
+  const [locked, context] = await Promise.all([lockCustomers(tx, customers, isWaiting), contextOf(tx, work)])
+  return { ...locked, context }
 }
 
 /** The result of one transaction, with the number of records that the run is through with. */
@@ -163,10 +179,9 @@ async function billLocked(
   tx: Transaction,
   work: RunWork,
   { day, kinds }: Omit<DayPass, 'isWaiting'>,
-  customers: LockedCustomers,
+  { context, ...customers }: LockedChunk,
   only?: Id,
 ): Promise<BilledChunk> {
-  const context = await contextOf(tx, work)
   const done: BilledChunk = { plans: [], failures: [], done: 0 }
   for (const kind of kinds) {
     const ids = kind.isOfPaused ? customers.paused : customers.active
@@ -179,8 +194,10 @@ async function billLocked(
   for (const failure of done.failures) await insertFailure(tx, work.account, work.runId, failure)
   await markFailing(tx, context, done.failures)
   const invoices = done.plans.reduce((sum, plan) => sum + plan.invoices.length, 0)
-  await progress(tx, work, { done: done.done, invoices, failed: done.failures.length })
-  await work.inChunk?.(tx)
+  await Promise.all([
+    progress(tx, work, { done: done.done, invoices, failed: done.failures.length }),
+    work.inChunk?.(tx),
+  ])
   return done
 }
 

@@ -33,13 +33,13 @@ export async function billSteady(
 ): Promise<{ plans: BillingPlan[]; isAll: boolean }> {
   const { groups, dueCount } = await listSteady(tx, tx.account, customers, due)
   if (groups.length === 0) return NOTHING_STEADY
-  const found = (await shapesOf(tx, context, groups, due)).flatMap(({ shape, members }) =>
-    members.map((member): Found => ({ member, shape })),
-  )
+  const [shaped, sweptOn] = await Promise.all([shapesOf(tx, context, groups, due), findSweptOn(tx)])
+  const found = shaped.flatMap(({ shape, members }) => members.map((member): Found => ({ member, shape })))
   if (found.length === 0) return NOTHING_STEADY
   // Each customer has one.
   found.sort((a, b) => (a.member.customerId < b.member.customerId ? -1 : 1))
-  await write(tx, context, found)
+  // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
+  await write(tx, context, found, later(context.moment.today, sweptOn ?? context.moment.today))
   return { plans: found.map(({ shape }) => shape.plan), isAll: dueCount === found.length }
 }
 
@@ -49,13 +49,17 @@ interface Found {
   shape: SteadyShape
 }
 
-async function write(tx: Transaction, context: IssueContext, found: readonly Found[]): Promise<void> {
+async function write(
+  tx: Transaction,
+  context: IssueContext,
+  found: readonly Found[],
+  cyclesAfter: IsoDate,
+): Promise<void> {
   const members = found.map(({ member }) => member)
   const { firsts, places } = placesOf(found.map(({ shape }) => shape))
   const shapes = firsts.map((first) => (found[first] as Found).shape)
-  const { today } = context.moment
-  await moveStates(tx, found, today)
-  await writeComponentsOf(tx, changesOf(found), today)
+  await moveStates(tx, found, cyclesAfter)
+  await writeComponentsOf(tx, changesOf(found), context.moment.today)
   const shaped = {
     shapes: shapes.map(({ issued }) => issued),
     customers: members,
@@ -66,9 +70,7 @@ async function write(tx: Transaction, context: IssueContext, found: readonly Fou
 }
 
 /** Moves subscriptions to their next period. They are left in few states: what they cost is in none of them. */
-async function moveStates(tx: Transaction, found: readonly Found[], today: IsoDate): Promise<void> {
-  // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
-  const cyclesAfter = later(today, (await findSweptOn(tx)) ?? today)
+async function moveStates(tx: Transaction, found: readonly Found[], cyclesAfter: IsoDate): Promise<void> {
   for (const alike of groupBy(found, ({ shape }) => shape.state).values()) {
     const [{ shape }] = alike as [Found]
     const ids = alike.map(({ member }) => member.id)
