@@ -1,11 +1,11 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
-import { jsonText } from '../../kernel/json.ts'
+import { keyOf } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Stretch } from '../../platform/database/drawn.ts'
 import type { LineIdentifiers } from '../ledger/line-identifiers.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
-import type { ChargeRow, TaxRow } from './issue-queries.ts'
+import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 import {
   drawKeptIds,
   insertLooseCharges,
@@ -226,11 +226,15 @@ const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number,
   taxes: taxes.filter(({ shape }) => !found.has(shape)),
 })
 
+const OF_CHARGES = Object.keys(CHARGE_COLUMNS) as (keyof ChargeRow)[]
+const OF_TAXES = Object.keys(TAX_COLUMNS) as (keyof TaxRow)[]
+
 /** Returns the lines and taxes of a shape without what is its invoice's own, and a text of all that they are. */
 function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
-  return { charges, taxes, key: jsonText([charges, taxes]) }
+  const keys = [...charges.map((row) => keyOf(row, OF_CHARGES)), ...taxes.map((row) => keyOf(row, OF_TAXES))]
+  return { charges, taxes, key: keys.join('') }
 }
 
 /** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */
