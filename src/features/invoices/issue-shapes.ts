@@ -106,7 +106,7 @@ export async function issueShapes(
     shape: place + 1,
   }))
   await insertShapeInvoices(tx, rows, headRows, about)
-  sendOrderNumbers(tx, customers, ids)
+  if (rows.poNumbers !== null) sendOrderNumbers(tx, customers, ids)
   const invoices = issuedOf(shaped, ids)
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
 }

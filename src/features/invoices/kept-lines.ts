@@ -36,6 +36,9 @@ export interface LinesOfShape {
   invoice: NewInvoice
   /** Null where they are not to be kept with a shape. */
   sent: { charges: ChargeRow[]; taxes: TaxRow[]; key: string } | null
+  /** Numbers of its lines and taxes. */
+  charges: number
+  taxes: number
   /** Null while no transaction that was committed has kept or found them. */
   shapeId: Id | null
 }
@@ -44,6 +47,8 @@ export interface LinesOfShape {
 export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
   invoice,
   sent: isKept(invoice) ? sentOf(invoice) : null,
+  charges: invoice.lines.length,
+  taxes: invoice.amounts.taxes.length,
   shapeId: null,
 })
 
@@ -66,12 +71,8 @@ export async function keepLines(
 ): Promise<{ kept: KeptInvoice[]; lines: LineIdentifiers }> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes)
-  const own = new OwnLines(shapes.map(({ invoice }) => invoice))
-  const countOf = (list: (shape: NewInvoice) => number) => shapes.map(({ invoice }) => list(invoice))
-  const counts = {
-    charges: countOf(({ lines }) => lines.length),
-    taxes: countOf(({ amounts }) => amounts.taxes.length),
-  }
+  const own = new OwnLines(shapes)
+  const counts = { charges: shapes.map(({ charges }) => charges), taxes: shapes.map(({ taxes }) => taxes) }
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
   const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
@@ -115,14 +116,14 @@ const isKept = ({ lines }: NewInvoice): boolean =>
 
 /** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
-  readonly #shapes: readonly NewInvoice[]
+  readonly #shapes: readonly LinesOfShape[]
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
   readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
   /** Places at which the lines and taxes of a shape begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
-  constructor(shapes: readonly NewInvoice[]) {
+  constructor(shapes: readonly LinesOfShape[]) {
     this.#shapes = shapes
   }
 
@@ -139,7 +140,7 @@ class OwnLines {
   }
 
   #send(shape: number): { charges: number; taxes: number } {
-    const invoice = this.#shapes[shape] as NewInvoice
+    const { invoice } = this.#shapes[shape] as LinesOfShape
     const { charges, taxes } = this.#sent
     const begin = { charges: charges.length, taxes: taxes.length }
     for (const line of invoice.lines.keys()) charges.push({ ...chargeRow(invoice, line), shape: charges.length + 1 })

@@ -75,10 +75,11 @@ export async function shapesOf(
   const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
   const remembered = rememberedOf(context.memory, [plans.today, due.day, paymentTermDays, taxRules, settings])
   const parts = splitGroups(groups, taxRules)
-  await confirm(tx, remembered, parts, priceMark)
+  const knownParts = parts.map(({ group, key }) => remembered.byFacts.get(group.key)?.get(key))
+  await confirm(tx, parts, knownParts, priceMark)
   const found: Shaped[] = []
-  const unknown = parts.filter((part) => {
-    const known = knownOf(remembered, part)
+  const unknown = parts.filter((part, index) => {
+    const known = knownParts[index]
     // Components are facts that are read for each chunk.
     if (known === undefined || part.group.hasComponents || known.priceMark !== priceMark) return true
     if (known.shape) found.push({ shape: known.shape, members: part.members })
@@ -93,20 +94,16 @@ export async function shapesOf(
   return found
 }
 
-const knownOf = ({ byFacts }: Remembered, { group, key }: Part): KnownShape | undefined =>
-  byFacts.get(group.key)?.get(key)
-
 /** Reads anew what the prices of remembered shapes offer, where something of prices was changed since, and confirms those that offer the same. */
 async function confirm(
   tx: Transaction,
-  remembered: Remembered,
   parts: readonly Part[],
+  knownParts: readonly (KnownShape | undefined)[],
   priceMark: bigint,
 ): Promise<void> {
-  const stale = parts.flatMap((part) => {
-    const known = knownOf(remembered, part)
-    return known === undefined || known.priceMark === priceMark ? [] : [{ known, termId: part.termId }]
-  })
+  const stale: { known: KnownShape; termId: string }[] = []
+  for (const [index, known] of knownParts.entries())
+    if (known && known.priceMark !== priceMark) stale.push({ known, termId: (parts[index] as Part).termId })
   if (stale.length === 0) return
   const offers = await listOffers(tx, tx.account, [...new Set(stale.map(({ termId }) => termId))])
   for (const { known, termId } of stale) if (known.offer === offers.get(termId)) known.priceMark = priceMark
