@@ -1253,9 +1253,16 @@ create table issued_events (
   recorded_at timestamp with time zone default clock_timestamp() not null,
   actor text not null,
   records jsonb not null,
+  places smallint[],
+  method_ids bigint[],
+  po_numbers text[],
   constraint issued_events_pkey PRIMARY KEY (account_id, first_event_id),
   constraint issued_events_check CHECK ((((last_event_id - first_event_id) >= 0) AND ((last_event_id - first_event_id) <= 255))),
-  constraint issued_events_check1 CHECK (((jsonb_array_length(records) = 1) OR (jsonb_array_length(records) = ((last_event_id - first_event_id) + 1))))
+  constraint issued_events_kept CHECK ((
+CASE
+    WHEN (places IS NULL) THEN ((jsonb_array_length(records) = 1) OR (jsonb_array_length(records) = ((last_event_id - first_event_id) + 1)))
+    ELSE ((cardinality(places) = ((last_event_id - first_event_id) + 1)) AND (0 <= ALL (places)) AND (jsonb_array_length(records) > ALL (places)) AND (array_position(places, NULL::smallint) IS NULL))
+END AND ((method_ids IS NULL) OR (cardinality(method_ids) = ((last_event_id - first_event_id) + 1))) AND ((po_numbers IS NULL) OR (cardinality(po_numbers) = ((last_event_id - first_event_id) + 1)))))
 );
 CREATE UNIQUE INDEX issued_events_by_invoice ON issued_events USING btree (account_id, first_invoice_id);
 CREATE INDEX issued_events_by_time ON issued_events USING btree (account_id, recorded_at);

@@ -47,7 +47,8 @@ const EVENTS_ONE_BY_ONE = `(
   select * from events
   union all
   select s.account_id, s.first_event_id + k, 'invoice.issued', i.invoice_id, i.customer_id, s.happened_at, s.actor, null,
-         s.records -> least(k, jsonb_array_length(s.records) - 1)::integer, s.recorded_at
+         (s.records -> coalesce(s.places[k + 1], least(k, jsonb_array_length(s.records) - 1))::integer)
+           || jsonb_strip_nulls(jsonb_build_object('customerPaymentMethodID', s.method_ids[k + 1], 'poNumber', s.po_numbers[k + 1])), s.recorded_at
     from issued_events s cross join lateral generate_series(0, s.last_event_id - s.first_event_id) as k
     join invoices i on i.account_id = s.account_id and i.invoice_id = s.first_invoice_id + k) e`
 

@@ -134,14 +134,13 @@ export interface NewDunning {
   looksOn: IsoDate
 }
 
-/** Begins the dunning of invoices; those that have begun stay as they are. */
+/** Begins the dunning of invoices that this transaction issued, so that none of them has begun: to look whether one has costs a third of writing it. */
 export const insertDunning = (tx: Transaction, rows: readonly NewDunning[]) =>
   tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
     select ${tx.account}, r.invoice, r.customer, r.looks, r.wanted
       from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${dates(rows, 'looksOn')}::date[],
-        ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)
-    on conflict (account_id, invoice_id) do nothing`)
+        ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)`)
 
 /** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step by itself. */
 export const insertDunningByHand = (tx: Transaction, id: InvoiceId) =>

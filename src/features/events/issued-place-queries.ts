@@ -14,9 +14,15 @@ export const ISSUED = fragment`'invoice.issued'`
 /** The invoice of the event `p.id` of a row. */
 export const INVOICE_OF_EVENT = fragment`s.first_invoice_id + (p.id - s.first_event_id)`
 
-/** The record of the event `p.id` of a row. */
+/** Place of the event `p.id` in its row, counted from 1. */
+const PLACE_OF_EVENT = fragment`(p.id - s.first_event_id)::integer + 1`
+
+/** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number. */
 export const RECORD_OF_EVENT = fragment`
-  s.records -> case when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end`
+  (s.records -> case when s.places is not null then s.places[${PLACE_OF_EVENT}]::integer
+                     when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end)
+    || case when s.method_ids[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('customerPaymentMethodID', s.method_ids[${PLACE_OF_EVENT}]) end
+    || case when s.po_numbers[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('poNumber', s.po_numbers[${PLACE_OF_EVENT}]) end`
 
 /** Returns the condition that a row has an event. */
 export const holdsEvent = (account: AccountId, row: string, id: Fragment): Fragment => {

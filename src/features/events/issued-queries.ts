@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { ArrayParameter } from '../../platform/database/columns.ts'
 import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
 import { EVENTS_MAX, holdsInvoice, ISSUED } from './issued-place-queries.ts'
@@ -15,25 +15,30 @@ import { EVENTS_MAX, holdsInvoice, ISSUED } from './issued-place-queries.ts'
 export interface IssuedInvoices {
   /** bigint[] */
   ids: ArrayParameter
-  /** JSON texts of what is kept. */
+  /** JSON texts of what is kept, without what is an invoice's own: its payment method and purchase order number are null in it. */
   kept: readonly string[]
-  /** The place of what each keeps, counted from 1, as integer[]; null where there is one for all. */
+  /** The place of what each keeps, counted from 0, as integer[]; null where there is one for all. */
   keptOf: ArrayParameter | null
+  /** Payment methods, as bigint[]; null where no invoice has one. */
+  methodIds: ArrayParameter | null
+  /** Purchase order numbers, as text[]; null where no invoice has one. */
+  poNumbers: ArrayParameter | null
   happenedAt: Instant
   actor: string
 }
 
 /** Writes the events of issued invoices, in the order of the invoices, with their deliveries. */
-export const insertIssuedEvents = (tx: Transaction, { ids, kept, keptOf, happenedAt, actor }: IssuedInvoices) =>
-  tx.rows(sql`
+export function insertIssuedEvents(tx: Transaction, issued: IssuedInvoices) {
+  const { happenedAt, actor } = issued
+  const { records, places, source } = keptInRow(issued)
+  return tx.rows(sql`
     with ${endpointsOf(tx.account)},
-    drawn as materialized (
-      select nextval('events_event_id_seq') as event, r.invoice, r.place ${keptOf === null ? NOTHING : fragment`, r.kept`}
-        from ${drawnFor(ids, keptOf)}),
+    drawn as materialized (select nextval('events_event_id_seq') as event, r.* from ${drawnFor(issued)}),
     rows_written as (
-      insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
-      select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${keptInRow(kept, keptOf)}
-        from drawn d ${keptJoined(kept, keptOf)}
+      insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, places, method_ids, po_numbers)
+      select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${records}, ${places},
+             ${ownOf(issued.methodIds, METHODS)}, ${ownOf(issued.poNumbers, ORDERS)}
+        from drawn d ${source}
        group by event - d.place, invoice - d.place, (d.place - 1) / ${EVENTS_MAX}
       returning first_event_id, last_event_id, first_invoice_id),
     written as (
@@ -41,24 +46,49 @@ export const insertIssuedEvents = (tx: Transaction, { ids, kept, keptOf, happene
         from rows_written cross join lateral generate_series(0, last_event_id - first_event_id) as k
        where exists (select 1 from endpoints) order by 1)
     ${deliveriesOfWritten(tx.account)}`)
+}
 
-const drawnFor = (ids: ArrayParameter, keptOf: ArrayParameter | null): Fragment =>
-  keptOf === null
-    ? fragment`unnest(${ids}::bigint[]) with ordinality as r(invoice, place)`
-    : fragment`unnest(${ids}::bigint[], ${keptOf}::integer[]) with ordinality as r(invoice, kept, place)`
+/** Returns the relation `r` of the invoices, in their order. */
+function drawnFor({ ids, keptOf, methodIds, poNumbers }: IssuedInvoices): Fragment {
+  const arrays = [fragment`${ids}::bigint[]`]
+  const names = ['invoice']
+  const add = (name: string, array: Fragment) => {
+    names.push(name)
+    arrays.push(array)
+  }
+  if (keptOf !== null) add('kept', fragment`${keptOf}::integer[]`)
+  if (methodIds !== null) add('method', fragment`${methodIds}::bigint[]`)
+  if (poNumbers !== null) add('po', fragment`${poNumbers}::text[]`)
+  return fragment`unnest(${listed(arrays)}) with ordinality as r(${namesOf(names.join(', '))}, place)`
+}
 
-/** Returns what a row of events keeps: once for all where it is the same, which nobody compares event by event where there is one text alone. */
-const keptInRow = (kept: readonly string[], keptOf: ArrayParameter | null): Fragment =>
-  keptOf === null
-    ? fragment`jsonb_build_array(${kept[0]}::jsonb)`
-    : fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array((array_agg(k.record))[1]) else jsonb_agg(k.record order by event) end`
+const METHODS = fragment`case when count(d.method) > 0 then array_agg(d.method order by d.event) end`
+const ORDERS = fragment`case when count(d.po) > 0 then array_agg(d.po order by d.event) end`
+const NULL = fragment`null`
 
-/** Joins each event with its text: PostgreSQL walks to an element of a list of texts, and there may be one for each event. */
-const keptJoined = (kept: readonly string[], keptOf: ArrayParameter | null): Fragment => {
+const ownOf = (values: ArrayParameter | null, inRow: Fragment): Fragment => (values === null ? NULL : inRow)
+
+/** Texts that a row has all of, and of each event the place of its own; where there are more, it has one for each event. */
+const SHARED_MAX = 16
+
+/** Returns what a row of events keeps, the places of its records, and what is joined for it. Nobody compares event by event where there is one text alone. */
+function keptInRow({ kept, keptOf }: IssuedInvoices): { records: Fragment; places: Fragment; source: Fragment } {
+  if (keptOf === null) return { records: fragment`jsonb_build_array(${kept[0]}::jsonb)`, places: NULL, source: NOTHING }
+  if (kept.length <= SHARED_MAX) {
+    const all = `[${kept.join(',')}]`
+    return {
+      records: fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array(${all}::jsonb -> min(d.kept)) else ${all}::jsonb end`,
+      places: fragment`case when min(d.kept) < max(d.kept) then array_agg(d.kept::smallint order by d.event) end`,
+      source: NOTHING,
+    }
+  }
   const texts = kept.map((text) => ({ text }))
-  return keptOf === null
-    ? NOTHING
-    : fragment`join unnest(${column(texts, 'text')}::jsonb[]) with ordinality as k(record, kept) on k.kept = d.kept`
+  return {
+    records: fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array((array_agg(k.record))[1]) else jsonb_agg(k.record order by d.event) end`,
+    places: NULL,
+    // PostgreSQL walks to an element of a list of texts, and there may be one for each event.
+    source: fragment`join unnest(${column(texts, 'text')}::jsonb[]) with ordinality as k(record, position) on k.position = d.kept + 1`,
+  }
 }
 
 /** Limits of a list of events of issued invoices. */

@@ -71,23 +71,35 @@ export type Kept = Partial<Record<Spelling[keyof Spelling]['name'], string | nul
 
 const KEPT_OF_COLLECTION = ['gatewayId', 'paymentMethodId', 'isCollectionHold', 'nextTryDate'] as const
 
-/** The fields of an invoice that the event of its issue keeps. */
-export const KEPT = [...EDITABLE, ...KEPT_OF_COLLECTION]
+type CollectionKept = Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>
 
-/** Writes what the event of an issue keeps; details of collection only where there are any, because most invoices have none. */
-export const writeKept = (fields: GivenFields & Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string =>
+/** The fields of an invoice on which the text depends that the event of its issue keeps. */
+const KEPT_IN_TEXT = [...EDITABLE, ...KEPT_OF_COLLECTION].filter(
+  (name) => name !== 'poNumber' && name !== 'paymentMethodId',
+)
+
+/** Returns whether events of two invoices keep the same but for what is each invoice's own. */
+export const isKeptAlike = (one: InvoiceRow, other: InvoiceRow): boolean =>
+  KEPT_IN_TEXT.every((name) => one[name] === other[name]) &&
+  (one.paymentMethodId === null) === (other.paymentMethodId === null)
+
+/** Writes what the event of an issue keeps, without what is the invoice's own; details of collection only where there are any, because most invoices have none. */
+export const writeKept = (fields: GivenFields & CollectionKept): string =>
   withCollection(writePlainKept(fields), fields)
 
-/** Writes what the event of an issue keeps of the plain fields. */
-export const writePlainKept = (fields: GivenFields): string => keptShape.write({ invoice: fields }, NO_READER)
+/** Writes what the event of an issue keeps of the plain fields, with null for the order number, which is the invoice's own. */
+export const writePlainKept = (fields: GivenFields): string => {
+  const shared = EDITABLE.map((name) => [name, name === 'poNumber' ? null : fields[name]])
+  return keptShape.write({ invoice: Object.fromEntries(shared) }, NO_READER)
+}
 
-/** Adds the details of collection to what the event of an issue keeps of the plain fields. */
-export function withCollection(plain: string, details: Pick<InvoiceRow, (typeof KEPT_OF_COLLECTION)[number]>): string {
+/** Adds the details of collection to what the event of an issue keeps of the plain fields, with null for the method, which is the invoice's own. */
+export function withCollection(plain: string, details: CollectionKept): string {
   const { gatewayId, paymentMethodId, isCollectionHold, nextTryDate } = details
   if (gatewayId === null && paymentMethodId === null && !isCollectionHold && nextTryDate === null) return plain
   const collected = CollectedOut.write({
     gatewayID: gatewayId,
-    customerPaymentMethodID: paymentMethodId,
+    customerPaymentMethodID: null,
     isCollectionHold,
     NextTryDate: nextTryDate,
   })

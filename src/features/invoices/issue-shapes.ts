@@ -36,7 +36,7 @@ export interface InvoiceShape {
   zeroCharges: readonly PlannedCharge[]
   lines: LinesOfShape
   posting: PostingShape
-  /** Text that the event of an invoice without an order number keeps of its plain fields. */
+  /** Text that the event of an invoice keeps of its plain fields, but for the order number. */
   kept: string
   /** Text of all that its row has, but for the total and what is a customer's own. */
   head: string
@@ -106,7 +106,7 @@ export async function issueShapes(
     shape: place + 1,
   }))
   await insertShapeInvoices(tx, rows, headRows, about)
-  sendOrderNumbers(tx, customers, ids)
+  if (rows.poNumbers !== null) sendOrderNumbers(tx, customers, ids)
   const invoices = issuedOf(shaped, ids)
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
 }
@@ -185,27 +185,28 @@ async function collectionOf(
   return all
 }
 
-/** Records that the invoices were issued; an event keeps the order number and the details of collection of its own invoice. */
+/** Records that the invoices were issued. */
 function recordIssued(
   tx: Transaction,
   { moment, actor }: IssueContext,
-  { shapes, customers, shapeOf }: ShapedInvoices,
-  { ids }: StampedInvoices,
+  { shapes, shapeOf }: ShapedInvoices,
+  { ids, poNumbers, collected }: StampedInvoices,
   own: readonly Collection[] | null,
 ) {
+  const written = new Map<string, string>()
   const texts = shapeOf.map((place, index) => {
     const { invoice, kept } = shapes[place] as InvoiceShape
-    const { poNumber } = customers[index] as BilledCustomer
-    const plain = poNumber === null ? kept : writePlainKept({ ...invoice, poNumber })
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
-    return withCollection(plain, {
-      gatewayId,
-      paymentMethodId,
-      nextTryDate,
-      isCollectionHold: invoice.isCollectionHold,
-    })
+    const { isCollectionHold } = invoice
+    if (gatewayId === null && paymentMethodId === null && nextTryDate === null && !isCollectionHold) return kept
+    // Those who are tried mostly keep the same, which is written out once.
+    const key = `${gatewayId} ${paymentMethodId === null} ${nextTryDate} ${isCollectionHold} ${kept}`
+    const text = written.get(key) ?? withCollection(kept, { gatewayId, paymentMethodId, nextTryDate, isCollectionHold })
+    written.set(key, text)
+    return text
   })
-  return insertIssuedEvents(tx, { ids, ...keptOnce(texts), happenedAt: moment.now, actor })
+  const methodIds = collected?.methodIds ?? null
+  return insertIssuedEvents(tx, { ids, ...keptOnce(texts), methodIds, poNumbers, happenedAt: moment.now, actor })
 }
 
 const postedOf = ({ currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({

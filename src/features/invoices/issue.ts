@@ -6,7 +6,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, placesOf, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral } from '../../platform/database/sql.ts'
+import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
 import { type AccountSettings, getAccountSettings, takeInvoiceNumbers } from '../accounts/queries.ts'
 import { paperTextsOf } from '../accounts/texts.ts'
@@ -18,7 +18,7 @@ import type { HasUnapplied } from '../ledger/queries.ts'
 import { bracketsText, spreadText } from './brackets.ts'
 import { type CollectionMethod, fillCollection } from './collection.ts'
 import { deleteDraft, deleteInvoiceTaxes, updateGross, updateIssued } from './draft-queries.ts'
-import { KEPT, writeKept } from './fields-wire.ts'
+import { isKeptAlike, writeKept } from './fields-wire.ts'
 import {
   type ChargeRow,
   drawInvoiceIds,
@@ -218,17 +218,26 @@ function recordIssued(tx: Transaction, { moment, actor }: IssueContext, invoices
   let text = writeKept(last)
   const texts = invoices.map((invoice) => {
     // Neighbours mostly keep the same, which is written out once.
-    if (KEPT.some((name) => invoice[name] !== last[name])) text = writeKept((last = invoice))
+    if (!isKeptAlike(invoice, last)) text = writeKept((last = invoice))
     return text
   })
-  return insertIssuedEvents(tx, { ids: bigints(invoices, 'id'), ...keptOnce(texts), happenedAt: moment.now, actor })
+  return insertIssuedEvents(tx, {
+    ids: bigints(invoices, 'id'),
+    ...keptOnce(texts),
+    methodIds: invoices.some(({ paymentMethodId }) => paymentMethodId !== null)
+      ? bigints(invoices, 'paymentMethodId')
+      : null,
+    poNumbers: invoices.some(({ poNumber }) => poNumber !== null) ? column(invoices, 'poNumber') : null,
+    happenedAt: moment.now,
+    actor,
+  })
 }
 
-/** Returns what events keep, each text once, and the place of that of each event, counted from 1; null where there is one for all. */
+/** Returns what events keep, each text once, and the place of that of each event, counted from 0; null where there is one for all. */
 export function keptOnce(texts: readonly string[]): Pick<IssuedInvoices, 'kept' | 'keptOf'> {
   const { firsts, places } = placesOf(texts)
   const kept = firsts.map((first) => texts[first] as string)
-  return { kept, keptOf: kept.length === 1 ? null : positionsColumn(places.map((place) => place + 1)) }
+  return { kept, keptOf: kept.length === 1 ? null : positionsColumn(places) }
 }
 
 const postedOf = ({ id, customerId, currency, invoiceDate, totalMinor, amounts }: NewInvoice) => ({

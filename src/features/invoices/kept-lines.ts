@@ -1,11 +1,11 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
-import { jsonText } from '../../kernel/json.ts'
+import { keyOf } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Stretch } from '../../platform/database/drawn.ts'
 import type { LineIdentifiers } from '../ledger/line-identifiers.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
-import type { ChargeRow, TaxRow } from './issue-queries.ts'
+import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 import {
   drawKeptIds,
   insertLooseCharges,
@@ -36,6 +36,9 @@ export interface LinesOfShape {
   invoice: NewInvoice
   /** Null where they are not to be kept with a shape. */
   sent: { charges: ChargeRow[]; taxes: TaxRow[]; key: string } | null
+  /** Numbers of its lines and taxes. */
+  charges: number
+  taxes: number
   /** Null while no transaction that was committed has kept or found them. */
   shapeId: Id | null
 }
@@ -44,6 +47,8 @@ export interface LinesOfShape {
 export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
   invoice,
   sent: isKept(invoice) ? sentOf(invoice) : null,
+  charges: invoice.lines.length,
+  taxes: invoice.amounts.taxes.length,
   shapeId: null,
 })
 
@@ -66,12 +71,8 @@ export async function keepLines(
 ): Promise<{ kept: KeptInvoice[]; lines: LineIdentifiers }> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes)
-  const own = new OwnLines(shapes.map(({ invoice }) => invoice))
-  const countOf = (list: (shape: NewInvoice) => number) => shapes.map(({ invoice }) => list(invoice))
-  const counts = {
-    charges: countOf(({ lines }) => lines.length),
-    taxes: countOf(({ amounts }) => amounts.taxes.length),
-  }
+  const own = new OwnLines(shapes)
+  const counts = { charges: shapes.map(({ charges }) => charges), taxes: shapes.map(({ taxes }) => taxes) }
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
   const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
@@ -115,14 +116,14 @@ const isKept = ({ lines }: NewInvoice): boolean =>
 
 /** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
-  readonly #shapes: readonly NewInvoice[]
+  readonly #shapes: readonly LinesOfShape[]
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
   readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
   /** Places at which the lines and taxes of a shape begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
-  constructor(shapes: readonly NewInvoice[]) {
+  constructor(shapes: readonly LinesOfShape[]) {
     this.#shapes = shapes
   }
 
@@ -139,7 +140,7 @@ class OwnLines {
   }
 
   #send(shape: number): { charges: number; taxes: number } {
-    const invoice = this.#shapes[shape] as NewInvoice
+    const { invoice } = this.#shapes[shape] as LinesOfShape
     const { charges, taxes } = this.#sent
     const begin = { charges: charges.length, taxes: taxes.length }
     for (const line of invoice.lines.keys()) charges.push({ ...chargeRow(invoice, line), shape: charges.length + 1 })
@@ -226,11 +227,15 @@ const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number,
   taxes: taxes.filter(({ shape }) => !found.has(shape)),
 })
 
+const OF_CHARGES = Object.keys(CHARGE_COLUMNS) as (keyof ChargeRow)[]
+const OF_TAXES = Object.keys(TAX_COLUMNS) as (keyof TaxRow)[]
+
 /** Returns the lines and taxes of a shape without what is its invoice's own, and a text of all that they are. */
 function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
-  return { charges, taxes, key: jsonText([charges, taxes]) }
+  const keys = [...charges.map((row) => keyOf(row, OF_CHARGES)), ...taxes.map((row) => keyOf(row, OF_TAXES))]
+  return { charges, taxes, key: keys.join('') }
 }
 
 /** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */

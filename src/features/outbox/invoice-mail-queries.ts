@@ -20,19 +20,25 @@ export interface QueuedInvoices {
 const insertion = (tx: Transaction, queued: QueuedInvoices, isWished: boolean): Fragment => fragment`
     insert into outbox (account_id, created_at, status, next_try_at, customer_id, template, to_address, cc_address, message_id, document_kind, document_id, facts)
     select ${tx.account}, ${queued.at}::timestamptz, ${firstState(queued.isHeld)}, c.customer_id, 'invoice', c.email, c.email_cc,
-           '<' || gen_random_uuid() || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}::text
+           '<' || gen_random_uuid() || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}
       from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
      where i.account_id = ${tx.account} and i.invoice_id = any(${arrayLiteral(queued.ids)}::bigint[])
        ${isWished ? fragment`and c.auto_send_invoice` : NOTHING} and c.email is not null
      order by i.number`
 
-/** Returns the facts of a mail, as `InvoiceMailFacts` names them. */
-const factsOf = ({ name, colour, country, locale }: Sender): Fragment => fragment`
-  json_build_object('accountName', ${name}::text, 'colour', ${colour}::text, 'country', ${country}::text,
-    'locale', coalesce(c.locale, ${locale}), 'isCompany', c.is_company, 'name', c.name, 'lastName', c.last_name,
-    'invoiceId', i.invoice_id::text, 'linkCounter', i.link_counter, 'number', i.number::text, 'invoiceDate', i.invoice_date, 'dueDate', i.due_date,
-    'currency', i.currency, 'totalMinor', i.total_minor::text,
-    'balanceMinor', (i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor)::text)`
+/**
+ * Returns the facts of a mail, as `InvoiceMailFacts` names them. The text is put together here, because `json_build_object` finds out what each of its
+ * arguments is for each row anew: half of what the facts cost.
+ */
+function factsOf({ name, colour, country, locale }: Sender): Fragment {
+  const ofAccount = JSON.stringify({ accountName: name, colour, country }).slice(0, -1)
+  return fragment`
+    ${ofAccount} || ',"locale":' || to_json(coalesce(c.locale, ${locale}))::text || ',"isCompany":' || c.is_company::text
+      || ',"name":' || to_json(c.name)::text || ',"lastName":' || coalesce(to_json(c.last_name)::text, 'null')
+      || ',"invoiceId":"' || i.invoice_id || '","linkCounter":' || i.link_counter || ',"number":"' || i.number
+      || '","invoiceDate":' || to_json(i.invoice_date)::text || ',"dueDate":' || to_json(i.due_date)::text || ',"currency":' || to_json(i.currency)::text
+      || ',"totalMinor":"' || i.total_minor || '","balanceMinor":"' || i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor || '"}'`
+}
 
 /** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; he can be reached. */
 export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) =>

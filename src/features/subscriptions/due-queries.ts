@@ -96,6 +96,20 @@ export async function readOffers(
   }
 }
 
+/** Adds the facts of its package to a subscription, in place: a run reads millions. */
+export function addOffer<Row>(
+  row: Row,
+  { versionNo, packageName, price, setupFeeMinor, trialFeeMinor }: OfPackage,
+): Row & OfPackage {
+  const billable = row as Row & OfPackage
+  billable.versionNo = versionNo
+  billable.packageName = packageName
+  billable.price = price
+  billable.setupFeeMinor = setupFeeMinor
+  billable.trialFeeMinor = trialFeeMinor
+  return billable
+}
+
 /** Adds the facts of their packages to subscriptions. */
 async function withPackages<Row extends { packageRateTermId: Id }>(
   db: Queryable,
@@ -103,15 +117,7 @@ async function withPackages<Row extends { packageRateTermId: Id }>(
   rows: readonly Row[],
 ): Promise<(Row & OfPackage)[]> {
   const offerOf = await readOffers(db, account, rows)
-  for (const row of rows) {
-    const { versionNo, packageName, price, setupFeeMinor, trialFeeMinor } = offerOf(row)
-    const billable = row as Row & OfPackage
-    billable.versionNo = versionNo
-    billable.packageName = packageName
-    billable.price = price
-    billable.setupFeeMinor = setupFeeMinor
-    billable.trialFeeMinor = trialFeeMinor
-  }
+  for (const row of rows) addOffer(row, offerOf(row))
   return rows as (Row & OfPackage)[]
 }
 

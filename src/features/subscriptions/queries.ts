@@ -97,8 +97,8 @@ export interface PendingOffer extends PackageOffer {
   packageRateTermId: Id
 }
 
-/** The fields of a subscription that billing needs: all but those that are only shown. */
-export type BillableSubscription = Omit<Subscription, keyof ShownOnly>
+/** The fields of a subscription that billing needs: all but those that are only shown; and whether its customer is a business, where that is known already. */
+export type BillableSubscription = Omit<Subscription, keyof ShownOnly> & { isBusiness?: boolean }
 type ShownOnly = Pick<
   Subscription,
   'reference' | 'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCustomerArchived'

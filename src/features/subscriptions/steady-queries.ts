@@ -1,12 +1,13 @@
+import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
-import { rangeOfIds } from '../../platform/database/columns.ts'
+import { bigintList, rangeOfIds } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
-import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { walkedRows } from '../../platform/database/walked.ts'
 import { DUE_ON, inBothWays } from './cycle-queries.ts'
-import { readOffers } from './due-queries.ts'
+import { addOffer, readOffers } from './due-queries.ts'
 import type { OfPackage } from './queries.ts'
 import type { SteadyFacts } from './steady.ts'
 
@@ -139,21 +140,29 @@ const listOf = (json: string | null): (string | null)[] =>
   json === null ? [] : (JSON.parse(json) as (string | null)[])
 
 /** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
-export type ReadFacts = Omit<SteadyFacts, 'components' | 'isBusiness'> & { offer: string }
+export interface ReadFacts {
+  facts: Omit<SteadyFacts, 'components' | 'isBusiness'>
+  offer: string
+}
 
-/** Lists the facts of steady subscriptions that are due on a day, whose customers are locked, by subscription. */
+/** Lists the facts of steady subscriptions that are due on a day, whose customers are locked, in their order. */
 export async function listSteadyFacts(
   tx: Transaction,
   account: AccountId,
   ids: readonly SubscriptionId[],
   day: IsoDate,
-): Promise<Map<SubscriptionId, ReadFacts>> {
-  const rows = await tx.rows<Omit<ReadFacts, 'offer' | keyof OfPackage> & { id: SubscriptionId }>(sql`
-    select b.subscription_id as "id", ${DUE_ON} as "dueOn", s.package_id as "packageId", s.package_version_id as "packageVersionId",
+): Promise<ReadFacts[]> {
+  const rows = await tx.rows<Omit<ReadFacts['facts'], keyof OfPackage>>(sql`
+    select ${DUE_ON} as "dueOn", s.package_id as "packageId", s.package_version_id as "packageVersionId",
            s.package_rate_term_id as "packageRateTermId", ${STEADY_COLUMNS} from ${steadyJoined(account)}
-     where b.account_id = ${account} and ${DUE_ON} = ${day} and b.subscription_id = any(${arrayLiteral(ids)}::bigint[])`)
+      join unnest(${bigintList(ids)}::bigint[]) with ordinality as r(id, place) on r.id = b.subscription_id
+     where b.account_id = ${account} and ${DUE_ON} = ${day} order by r.place`)
+  assert(rows.length === ids.length, 'subscriptions of locked customers stay due')
   const offerOf = await readOffers(tx, account, rows)
-  return new Map(rows.map(({ id, ...row }) => [id, { ...row, ...offerOf(row) }]))
+  return rows.map((row) => {
+    const offer = offerOf(row)
+    return { facts: addOffer(row, offer), offer: offer.offer }
+  })
 }
 
 /** Returns the number of subscriptions of the wanted customers that are due, and which of these have only one of them. */

@@ -1,5 +1,4 @@
 import type { TaxRules } from '../../engine/tax.ts'
-import { assert } from '../../kernel/assert.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { SubscriptionId } from '../../kernel/ids.ts'
 import { jsonText } from '../../kernel/json.ts'
@@ -15,7 +14,7 @@ import { type BillingPlan, type PlanContext, planContext } from './bill.ts'
 import { findPriceMark, listOffers } from './due-queries.ts'
 import { stateKeyOf } from './state-queries.ts'
 import { planSteady, type SteadyFacts } from './steady.ts'
-import { listSteadyFacts, type SteadyGroup, type SteadyMember } from './steady-queries.ts'
+import { listSteadyFacts, type ReadFacts, type SteadyGroup, type SteadyMember } from './steady-queries.ts'
 
 /**
  * Shapes of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
@@ -76,10 +75,11 @@ export async function shapesOf(
   const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
   const remembered = rememberedOf(context.memory, [plans.today, due.day, paymentTermDays, taxRules, settings])
   const parts = splitGroups(groups, taxRules)
-  await confirm(tx, remembered, parts, priceMark)
+  const knownParts = parts.map(({ group, key }) => remembered.byFacts.get(group.key)?.get(key))
+  await confirm(tx, parts, knownParts, priceMark)
   const found: Shaped[] = []
-  const unknown = parts.filter((part) => {
-    const known = knownOf(remembered, part)
+  const unknown = parts.filter((part, index) => {
+    const known = knownParts[index]
     // Components are facts that are read for each chunk.
     if (known === undefined || part.group.hasComponents || known.priceMark !== priceMark) return true
     if (known.shape) found.push({ shape: known.shape, members: part.members })
@@ -94,20 +94,16 @@ export async function shapesOf(
   return found
 }
 
-const knownOf = ({ byFacts }: Remembered, { group, key }: Part): KnownShape | undefined =>
-  byFacts.get(group.key)?.get(key)
-
 /** Reads anew what the prices of remembered shapes offer, where something of prices was changed since, and confirms those that offer the same. */
 async function confirm(
   tx: Transaction,
-  remembered: Remembered,
   parts: readonly Part[],
+  knownParts: readonly (KnownShape | undefined)[],
   priceMark: bigint,
 ): Promise<void> {
-  const stale = parts.flatMap((part) => {
-    const known = knownOf(remembered, part)
-    return known === undefined || known.priceMark === priceMark ? [] : [{ known, termId: part.termId }]
-  })
+  const stale: { known: KnownShape; termId: string }[] = []
+  for (const [index, known] of knownParts.entries())
+    if (known && known.priceMark !== priceMark) stale.push({ known, termId: (parts[index] as Part).termId })
   if (stale.length === 0) return
   const offers = await listOffers(tx, tx.account, [...new Set(stale.map(({ termId }) => termId))])
   for (const { known, termId } of stale) if (known.offer === offers.get(termId)) known.priceMark = priceMark
@@ -173,20 +169,26 @@ const NO_COMPONENTS: SharedComponents = []
 export async function alikeOf(tx: Transaction, parts: readonly Part[], { day }: DueDay): Promise<Alike[]> {
   if (parts.length === 0) return []
   const firsts = parts.map(({ members }) => (members[0] as SteadyMember).id)
-  const factsOf = await listSteadyFacts(tx, tx.account, firsts, day)
+  const found = await listSteadyFacts(tx, tx.account, firsts, day)
   const withComponents = parts.filter(({ group }) => group.hasComponents).flatMap(idsOf)
   const componentsOf =
     withComponents.length === 0 ? new Map() : await listSharedComponents(tx, tx.account, withComponents)
   return parts.flatMap((part, index): Alike[] => {
-    const { members, isBusiness: is } = part
-    const read = factsOf.get(firsts[index] as SubscriptionId)
-    assert(read, 'subscriptions of locked customers stay due')
-    const { offer, ...shared } = read
-    const facts = { ...shared, isBusiness: is }
-    if (!part.group.hasComponents) return [{ part, offer, facts: { ...facts, components: NO_COMPONENTS }, members }]
+    const { members, isBusiness: is, group } = part
+    const { facts: read, offer } = found[index] as ReadFacts
+    const facts = allOf(read, is, NO_COMPONENTS)
+    if (!group.hasComponents) return [{ part, offer, facts, members }]
     const alike = groupBy(members, ({ id }): SharedComponents => componentsOf.get(id) ?? NO_COMPONENTS)
     return [...alike].map(([components, some]) => ({ part, offer, facts: { ...facts, components }, members: some }))
   })
+}
+
+/** Adds what is not read with the facts of a subscription, in place. */
+function allOf(read: ReadFacts['facts'], is: boolean, components: SharedComponents): SteadyFacts {
+  const facts = read as SteadyFacts
+  facts.isBusiness = is
+  facts.components = components
+  return facts
 }
 
 const idsOf = ({ members }: Part): SubscriptionId[] => members.map(({ id }) => id)
