@@ -2211,7 +2211,7 @@ create table shape_charges (
   brackets jsonb,
   constraint shape_charges_pkey PRIMARY KEY (account_id, shape_id, line),
   constraint shape_charges_shape_fkey FOREIGN KEY (account_id, shape_id) REFERENCES invoice_shapes(account_id, shape_id),
-  constraint shape_charges_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'trial'::text, 'package'::text, 'package_extension'::text, 'component'::text, 'component_extension'::text, 'rise'::text])))
+  constraint shape_charges_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'trial'::text, 'package'::text, 'package_extension'::text, 'component'::text, 'component_extension'::text, 'rise'::text, 'metered'::text])))
 );
 alter table shape_charges enable row level security;
 create policy account on shape_charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));

@@ -4,8 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, addTax, differencesOf, invoicesOf, moveTo } from '../../../test/support/shop.ts'
 import { clientConfig } from '../../platform/database/database.ts'
-import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-import { addCredited } from './kept-line-queries.ts'
+import { shown, writeOut } from './kept-lines.testing.ts'
 
 /** Invoices of which the lines are kept with a shape are invoices as any other: whatever happens to them, and whoever draws identifiers meanwhile. */
 
@@ -39,29 +38,6 @@ const kept = async (client: TestClient): Promise<number> =>
       ])
     ).rows[0].n,
   )
-
-/** Writes the lines of all invoices out as rows, by giving nothing back of them. */
-const writeOut = ({ client, subscriptions }: Built): Promise<void> =>
-  service.db.transaction(client.id, async (tx) => {
-    const found = await tx.rows<{ id: bigint }>(
-      sql`select charge_id as "id" from charges where account_id = ${client.id}`,
-    )
-    const none = found.map(() => null)
-    for (const { customerID } of subscriptions)
-      await addCredited(tx, BigInt(customerID), {
-        chargeIds: arrayLiteral(found.map(({ id }) => id)),
-        days: arrayLiteral(none),
-        amountsMinor: arrayLiteral(found.map(() => 0n)),
-      })
-  })
-
-/** Text of an answer without identifiers, which differ between accounts. */
-const shown = (text: string): string =>
-  text
-    .replaceAll(/("\w*ID": ?)\d+/g, '$1"#"')
-    .replaceAll(/\b(subscription|invoice|line|payment|note|subscriptions\/|credits\/) ?#?\d+/gi, '$1 #')
-    .replaceAll(/"key \d+"/g, '"key #"')
-    .replaceAll(/"[CIP]\d+"/g, '"#"')
 
 const ACTS = fc.record({
   kind: fc.constantFrom('edit', 'cancel', 'line', 'amount', 'whole', 'pay', 'prorata', 'change', 'uncredit', 'usual'),
@@ -136,7 +112,7 @@ describe('invoices with shapes', () => {
       const [shaped, rows] = [await build(4), await build(4)]
       for (const { client } of [shaped, rows]) await moveTo(client, '2027-04-10')
       expect(await kept(rows.client)).toBe(12)
-      await writeOut(rows)
+      await writeOut(service, rows.client, rows.subscriptions)
       expect([await kept(shaped.client), await kept(rows.client)]).toEqual([12, 0])
       expect(await seen(shaped)).toEqual(await seen(rows))
       for (const one of acts) {

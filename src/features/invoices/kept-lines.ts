@@ -34,7 +34,9 @@ export interface KeptInvoice {
 /** Lines and taxes of a shape, as they are sent, and the identifier under which they are kept. */
 export interface LinesOfShape {
   invoice: NewInvoice
-  /** Null where they are not to be kept with a shape. */
+  /** So many invoices of a chunk have to share them before they are kept. */
+  least: number
+  /** Null until they are kept for the first time. */
   sent: { charges: ChargeRow[]; taxes: TaxRow[]; key: string } | null
   /** Numbers of its lines and taxes. */
   charges: number
@@ -46,7 +48,8 @@ export interface LinesOfShape {
 /** Returns the lines and taxes of a shape, not kept yet. */
 export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
   invoice,
-  sent: isKept(invoice) ? sentOf(invoice) : null,
+  least: leastOf(invoice),
+  sent: null,
   charges: invoice.lines.length,
   taxes: invoice.amounts.taxes.length,
   shapeId: null,
@@ -70,7 +73,7 @@ export async function keepLines(
   toKeep: ToKeep,
 ): Promise<{ kept: KeptInvoice[]; lines: LineIdentifiers }> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
-  const shapeIds = await keepShapes(tx, shapes)
+  const shapeIds = await keepShapes(tx, shapes, shapeOf)
   const own = new OwnLines(shapes)
   const counts = { charges: shapes.map(({ charges }) => charges), taxes: shapes.map(({ taxes }) => taxes) }
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
@@ -108,11 +111,24 @@ export async function keepLines(
 const firstOf = (ids: Id | readonly Id[] | null): Id | null =>
   Array.isArray(ids) ? (ids[0] as Id) : (ids as Id | null)
 
-/** Kinds of lines that are kept with a shape: what is billed of components is looked for by subscription, where rows have an index. */
-const KEPT_KINDS: readonly string[] = ['setup', 'trial', 'package', 'package_extension']
+/** Kinds of lines of packages, which always are kept with a shape: a run remembers it, and chunks and days share it. */
+const OF_PACKAGES: readonly string[] = ['setup', 'trial', 'package', 'package_extension']
 
-const isKept = ({ lines }: NewInvoice): boolean =>
-  lines.every((line) => 'kind' in line && KEPT_KINDS.includes(line.kind))
+/** Kinds of lines of components, which are kept where enough invoices of a chunk share them: each may have seats and usage of its own. */
+const OF_COMPONENTS: readonly string[] = ['component', 'component_extension', 'rise', 'metered']
+
+/**
+ * Least number of invoices of a chunk that a shape with lines of components is kept for. Measured: keeping one takes about the processor that
+ * the rows of two invoices take, and each verification hashes every shape again.
+ */
+export const LEAST_OF_COMPONENTS = 4
+
+/** Returns how many invoices of a chunk have to share the lines of one before these are kept; no number is enough where others than the rules wrote them. */
+function leastOf({ lines }: NewInvoice): number {
+  const areAll = (kinds: readonly string[]) => lines.every((line) => 'kind' in line && kinds.includes(line.kind))
+  if (areAll(OF_PACKAGES)) return 1
+  return areAll([...OF_PACKAGES, ...OF_COMPONENTS]) ? LEAST_OF_COMPONENTS : Infinity
+}
 
 /** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
@@ -193,9 +209,18 @@ class Identifiers {
   }
 }
 
-/** Returns the identifiers of shapes, in their order, null of those that are not to be kept; those that are not kept yet are. */
-async function keepShapes(tx: Transaction, all: readonly LinesOfShape[]): Promise<(Id | null)[]> {
-  const unknown = all.filter(({ sent, shapeId }) => sent !== null && shapeId === null)
+/**
+ * Returns the identifiers of shapes, in their order, null of those that too few invoices have; those that are not kept yet are. `shapeOf` has the place of its
+ * shape for each invoice.
+ */
+async function keepShapes(
+  tx: Transaction,
+  all: readonly LinesOfShape[],
+  shapeOf: readonly number[],
+): Promise<(Id | null)[]> {
+  const times = all.map(() => 0)
+  for (const shape of shapeOf) times[shape] = (times[shape] as number) + 1
+  const unknown = all.filter(({ least, shapeId }, shape) => shapeId === null && (times[shape] as number) >= least)
   if (unknown.length === 0) return all.map(({ shapeId }) => shapeId)
   const found = await keepSome(tx, unknown)
   // Of what is rolled back nothing is kept.
@@ -242,8 +267,8 @@ function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
 function togetherOf(shapes: readonly LinesOfShape[]): { sent: SentShapes; places: number[] } {
   const placeOf = new Map<string, number>()
   const all: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
-  const places = shapes.map(({ sent }) => {
-    assert(sent, 'only lines that are to be kept are sent')
+  const places = shapes.map((lines) => {
+    const sent = (lines.sent ??= sentOf(lines.invoice))
     const known = placeOf.get(sent.key)
     if (known !== undefined) return known
     const shape = placeOf.size + 1

@@ -12,6 +12,7 @@ import {
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
 
 /** Reports of usage as they came. */
 
@@ -188,11 +189,14 @@ const conditions = ({ subscriptionId, from, to, componentId }: UsageFilter): Fra
 /** Reports of a subscription, each with the invoice that charged it. */
 export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter, start: PageStart, limit: number) =>
   db.rows<ReadUsage>(sql`
+    with charged as materialized (
+      select c.item_id, c.period_from, c.part, max(c.invoice_id) as invoice_id
+        from (${chargesOfSubscriptions(account, fragment`array[${filter.subscriptionId}::bigint]`)}) c
+       where c.kind in ('metered', 'late_usage') group by c.item_id, c.period_from, c.part)
     select u.usage_id as "id", u.component_id as "componentId", u.units, u.is_set as "isSet", u.usage_date as "day", u.usage_key as "key", u.memo,
            u.recorded_at as "recordedAt",
-           (select max(c.invoice_id) from charge_rows c
-             where c.account_id = ${account} and c.subscription_id = u.subscription_id and c.item_id = u.component_id
-               and c.period_from = u.cycle_from and c.part = u.part and c.kind in ('metered', 'late_usage')) as "invoiceId"
+           (select c.invoice_id from charged c
+             where c.item_id = u.component_id and c.period_from = u.cycle_from and c.part = u.part) as "invoiceId"
       from usage_entries u
      where u.account_id = ${account} ${conditions(filter)}
      order by u.usage_id ${inPage(start, limit)}`)

@@ -59,7 +59,7 @@ export const listChargesBeyond = async (
      order by c.charge_id`)
   ).map(chargeOf)
 
-/** Lists the charges for the usage of one cycle, late ones included: always rows. */
+/** Lists the charges for the usage of one cycle, late ones included. */
 export const listUsageCharges = async (
   db: Queryable,
   account: AccountId,
@@ -68,8 +68,9 @@ export const listUsageCharges = async (
 ): Promise<InvoicedCharge[]> =>
   (
     await db.rows<StoredCharge>(sql`
-    ${chargesOf(account, fragment`charge_rows`)} where c.account_id = ${account} and c.subscription_id = ${id} and c.item_id = ${cycle.componentId}
-       and c.period_from = ${cycle.from} and c.kind in ('metered', 'late_usage') order by c.charge_id`)
+    with charged as materialized (${chargesOfSubscriptions(account, fragment`array[${id}::bigint]`)})
+    ${chargesOf(account, fragment`charged`)} where c.item_id = ${cycle.componentId} and c.period_from = ${cycle.from}
+       and c.kind in ('metered', 'late_usage') order by c.charge_id`)
   ).map(chargeOf)
 
 /** Lists the offers that pending changes of package or term ask for. */

@@ -9,6 +9,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
+import { LEAST_OF_COMPONENTS } from '../invoices/kept-lines.ts'
 import type { DueContext, DueKind, Planned } from '../billing-run/due-kind.ts'
 import { lockCustomers } from '../customers/queries.ts'
 import { addCard, CARDS } from '../collection/shop.testing.ts'
@@ -111,6 +112,9 @@ const LASTING = {
   isCancelled: false,
   method: null,
 }
+
+/** So many that lines of their components are kept with a shape in one of two chunks, and are rows in another. */
+const ALIKE = Array.from({ length: LEAST_OF_COMPONENTS + 3 })
 
 /** Customers who are alike, and so are their subscriptions but for what happens to them: some of them share a shape. */
 const CROWD = fc.tuple(
@@ -271,7 +275,7 @@ async function build(world: World): Promise<Built> {
   const shop = { client, components, packages, living }
   const [wish, lasting, stepsOf] = world.crowd
   for (const [one, subscriptions] of world.members) await addMember(shop, world, one, subscriptions)
-  for (const steps of [lasting.steps, lasting.steps, ...stepsOf])
+  for (const steps of [...ALIKE.map(() => lasting.steps), ...stepsOf])
     await addMember(shop, world, wish, [{ ...lasting, steps }])
   return { client, components, living }
 }
@@ -438,8 +442,19 @@ async function listAlike(tx: Transaction, customers: readonly CustomerId[], day:
   return alikeOf(tx, splitGroups(groups, await listTaxRules(tx, tx.account)), due)
 }
 
-/** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds. */
-const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rises: 0 }
+/** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds; invoices whose lines of components are kept, or are rows. */
+const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rises: 0, kept: 0, rows: 0 }
+
+/** Counts the invoices of a day by where their lines of components stand. */
+async function countPlaces(tx: Transaction, day: IsoDate): Promise<void> {
+  const [found] = await tx.rows<{ kept: number; rows: number }>(sql`
+    select count(distinct i.invoice_id) filter (where i.shape_id is not null)::integer as "kept",
+           count(distinct i.invoice_id) filter (where i.shape_id is null)::integer as "rows"
+      from invoices i join charges c on c.account_id = ${tx.account} and c.invoice_id = i.invoice_id
+     where i.account_id = ${tx.account} and i.invoice_date = ${day} and c.kind in ('component', 'rise', 'metered')`)
+  counts.kept += found?.kept ?? 0
+  counts.rows += found?.rows ?? 0
+}
 
 /** The customers whose subscriptions are billed by their shapes on a day, and the others. */
 async function partsOf(tx: Transaction, { day, customers }: Due): Promise<CustomerId[][]> {
@@ -517,6 +532,7 @@ const property = fc.asyncProperty(WORLDS, async (world) => {
     let made: unknown
     const byShapes = await leftBy(client.id, async (tx) => {
       made = countsOf(await bill(tx, subscriptionsDue, due.day, chunks))
+      await countPlaces(tx, due.day)
     })
     const oneByOne = await leftBy(client.id, async (tx) => {
       expect(countsOf(await bill(tx, subscriptionsDueOneByOne, due.day, parts))).toEqual(made)

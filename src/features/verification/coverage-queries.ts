@@ -13,11 +13,12 @@ export const findSubscriptions = (db: Queryable, account: AccountId, after: Subs
       select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}) p`,
   )
 
-const COVERING = fragment`period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered')`
+const COVERING = fragment`period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered', 'rise')`
 
 /**
  * Lists the subscriptions of a span of which charges may cover a day together: all of which they do, and those whose lines overlap where days were given back or
- * another stretch took over. Lines of several brackets of the same days count as one.
+ * another stretch took over. Lines of several brackets of the same days count as one. Rises lie on other charges and may overlap: of them only the same one is
+ * there twice.
  */
 export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo }: Span) => {
   const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
@@ -35,7 +36,7 @@ export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo
         join (select * from shape_charges where account_id = ${account} and shape_id = any(array(select distinct shape_id from stamped))
                  and ${COVERING} offset 0) c on c.shape_id = i.shape_id),
     covering as (
-      select subscription_id, case when kind = 'metered' then 2 when kind in ('component', 'component_extension') then 1 else 0 end as class,
+      select subscription_id, case when kind = 'rise' then 3 when kind = 'metered' then 2 when kind in ('component', 'component_extension') then 1 else 0 end as class,
              case when kind in ('package', 'package_extension') then 0 else item_id end as item, period_from, period_until,
              kind in ('package', 'package_extension') as is_package, kind, stretch, part, bracket_index from charged),
     lines as (
@@ -45,12 +46,12 @@ export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo
              count(*) <> bit_count(bit_or(1::bigint << least(bracket_index, 62))::bit(64)) from covering where not is_package
        group by subscription_id, class, item, period_from, period_until, kind, stretch, part),
     placed as (
-      select subscription_id, is_double, period_from, period_until,
+      select subscription_id, class, is_double, period_from, period_until,
              lag(period_until) over (partition by subscription_id, class, item order by period_from, period_until desc) as before
         from lines)
     select s.subscription_id as "id", s.customer_id as "customerId" from subscriptions s
      where s.account_id = ${account} and s.subscription_id = any(array(
-             select p.subscription_id from placed p where p.is_double or p.period_until is null or p.period_from < p.before))
+             select p.subscription_id from placed p where p.is_double or p.class < 3 and (p.period_until is null or p.period_from < p.before)))
      order by s.subscription_id`)
 }
 

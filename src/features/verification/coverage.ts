@@ -10,7 +10,7 @@ import { type CoveringCharge, findSubscriptions, listCoveringCharges, listOverla
 
 /**
  * No day of a package or component is charged twice. Days that were given back may be charged again; a rise in quantity lies on top of the
- * charge of its cycle, and late usage belongs to a cycle that was charged.
+ * charge of its cycle, where each rise is charged once, and late usage belongs to a cycle that was charged.
  */
 export const coverage: Check = {
   name: 'days charged twice',
@@ -75,6 +75,7 @@ export function checkDays(
 function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
   const inAdvance = coveredDays(charges.filter(({ kind }) => isInAdvance(kind) && kind !== 'rise').map(asInvoiced))
   const metered = charges.filter(({ kind }) => kind === 'metered')
+  const rises = charges.filter(({ kind }) => kind === 'rise')
   const spans = [
     ...inAdvance.map(({ charge, from, until }) => ({
       item: isPackageKind(charge.kind) ? 'the package' : `component ${charge.itemId}`,
@@ -85,6 +86,12 @@ function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
     ...metered.map(({ id, itemId, stretch, part, from, until }) => ({
       item: `usage of component ${itemId}`,
       line: `metered/${itemId}/${stretch}/${part}/${from}/${until}`,
+      span: { chargeId: id, from, until },
+    })),
+    // What makes a rise this one is in its name, so that others on the same days are no concern of it.
+    ...rises.map(({ id, itemId, stretch, part, from, until }) => ({
+      item: `rise ${part} of component ${itemId} from ${from} in stretch ${stretch}`,
+      line: `rise/${itemId}/${stretch}/${part}/${from}/${until}`,
       span: { chargeId: id, from, until },
     })),
   ]

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
+import { LEAST_OF_COMPONENTS } from '../invoices/kept-lines.ts'
+import { addComponent, modify, TIERS } from '../subscriptions/components.testing.ts'
 import { reported, tamperWith } from './tamper.testing.ts'
 import type { CheckedInvoice } from './invoices-queries.ts'
 import { ComputedShapes } from './shapes.ts'
@@ -10,6 +12,8 @@ import { ComputedShapes } from './shapes.ts'
 const service = await startTestService()
 let client: TestClient
 const { superuser, tampered } = await tamperWith(service, () => client)
+let sold: TestClient
+const { tampered: changed } = await tamperWith(service, () => sold)
 
 beforeAll(async () => {
   const made = await shop(service)
@@ -164,6 +168,86 @@ test('a period that a shape bills twice is named as days that are charged twice'
   expect(found).toContainEqual(
     expect.stringMatching(/^days charged twice: subscription # of customer #: days of the package says/),
   )
+})
+
+describe('a shape with lines of components', () => {
+  const KINDS = `('component', 'metered', 'rise')`
+  const LINE = `account_id = :account and shape_id = (select max(shape_id) from shape_charges where account_id = :account and kind = 'rise')`
+
+  beforeAll(async () => {
+    const made = await shop(service)
+    sold = made.client
+    const seats = await addComponent(sold)
+    const calls = await addComponent(sold, { type: 'metered', scheme: 'tiered', brackets: TIERS, name: 'Calls' })
+    const [seatsOf, { componentID }] = [(NumUnits: number) => ({ componentID: seats.componentID, NumUnits }), calls]
+    const componentUsage = [seatsOf(3), { componentID, NumUnits: 12 }]
+    const ids: number[] = []
+    for (let n = 0; n < LEAST_OF_COMPONENTS; n += 1) {
+      const customerID = await addCustomer(sold)
+      ids.push((await made.add({ customerID, componentUsage })).body.subscriptionID)
+    }
+    await moveTo(sold, '2027-01-17')
+    for (const id of ids) expect((await modify(sold, id, [seatsOf(5), { componentID }])).status).toBeLessThan(300)
+    await moveTo(sold, '2027-02-03')
+  })
+
+  test('is clean, and has seats, a rise and usage', async () => {
+    const { rows } = await superuser.query(
+      `select kind, count(*)::int as n from shape_charges where account_id = ${sold.id} and kind in ${KINDS} group by kind order by kind`,
+    )
+    expect(rows).toEqual([
+      { kind: 'component', n: 1 },
+      { kind: 'metered', n: 2 },
+      { kind: 'rise', n: 1 },
+    ])
+    expect(await differencesOf(service, sold)).toEqual([])
+  })
+
+  test.each(['component', 'metered', 'rise'])('whose %s has another amount is named', async (kind) => {
+    const found = reported(
+      await changed(`update shape_charges set net_minor = net_minor + 1 where ${LINE} and kind = '${kind}'`),
+    )
+    expect(found).toContainEqual(expect.stringMatching(/^shapes of invoices: shape #: hash says/))
+    expect(found).toContainEqual(expect.stringMatching(/^invoices: charge # of customer #: amount says/))
+  })
+
+  test('whose usage is of another quantity is named for each subscription', async () => {
+    const found = reported(
+      await changed(
+        `update shape_charges set quantity = quantity + 1 where ${LINE} and kind = 'metered' and bracket_index = 1`,
+      ),
+    )
+    const named = found.filter((one) => one.startsWith('usage cycles: '))
+    expect(named).toHaveLength(LEAST_OF_COMPONENTS)
+    expect(named[0]).toMatch(/units invoiced of component \d+ in the cycle from 2027-01-01 says 12, should say 13$/)
+  })
+
+  test('without its usage is named for each subscription', async () => {
+    const found = reported(await changed(`delete from shape_charges where ${LINE} and kind = 'metered'`))
+    expect(found.filter((one) => one.includes('should say none, for no charge has any'))).toHaveLength(
+      LEAST_OF_COMPONENTS,
+    )
+  })
+
+  test.each([
+    ['component', 'component \\d+'],
+    ['metered', 'usage of component \\d+'],
+    ['rise', 'rise 1 of component \\d+ from 2027-01-17 in stretch 1'],
+  ])('that bills its %s a second time, beside a row, is named', async (kind, item) => {
+    const found = reported(
+      await changed(
+        `insert into charge_rows (account_id, invoice_id, display_order, kind, name, quantity, unit_price, net_minor, gross_minor, subscription_id, stretch,
+           item_id, part, period_from, period_until, whole_from, whole_until, price, bracket_index)
+         select account_id, null, 0, kind, name, quantity, 0, 0, 0, subscription_id, stretch, item_id, part, period_from, period_until, whole_from,
+           whole_until, 0, bracket_index
+           from charges where account_id = :account and kind = '${kind}' and bracket_index = 0 and period_from < '2027-03-01'
+            and invoice_id in (select invoice_id from invoices where account_id = :account and shape_id is not null) order by charge_id limit 1`,
+      ),
+    )
+    expect(found).toContainEqual(
+      expect.stringMatching(new RegExp(`^days charged twice: subscription # of customer #: days of ${item} says`)),
+    )
+  })
 })
 
 test('a billing that does not move the state of a subscription onward is refused by the database', async () => {

@@ -2,7 +2,8 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/walked.ts'
 import type { Span } from './pages-queries.ts'
 
 /** A usage cycle whose stored invoiced units differ from those that its last charge priced. */
@@ -15,23 +16,39 @@ export interface UsageDifference {
   charged: Decimal | null
 }
 
+const OF_USAGE = fragment`kind in ('metered', 'late_usage')`
+
 /**
  * Lists cycles whose invoiced units differ from their charges. Lines of several brackets have a share of the units each; what brackets
- * price as one line stands in them whole. Lines of usage are always rows.
+ * price as one line stands in them whole. Charges of a whole span are gathered at once, because no index leads to those that are kept with shapes.
  */
-export const listUsageDifferences = (db: Queryable, account: AccountId, { after, upTo }: Span) =>
-  db.rows<UsageDifference>(sql`
+export const listUsageDifferences = (db: Queryable, account: AccountId, { after, upTo }: Span) => {
+  const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
+  return hashedRows<UsageDifference>(
+    db,
+    sql`
+    with stamped as materialized (
+      select i.subscription_id, i.shape_id, i.first_charge_id from invoices i
+       where i.account_id = ${account} and i.shape_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
+         and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
+    charged as (
+      select charge_id, subscription_id, item_id, period_from, part, stretch, quantity, brackets from charge_rows where ${theirs} and ${OF_USAGE}
+      union all
+      select i.first_charge_id + c.line - 1, i.subscription_id, c.item_id, c.period_from, c.part, c.stretch, c.quantity, c.brackets
+        from stamped i
+        join (select * from shape_charges where account_id = ${account} and shape_id = any(array(select distinct shape_id from stamped))
+                 and ${OF_USAGE} offset 0) c on c.shape_id = i.shape_id),
+    parts as (
+      select subscription_id, item_id, period_from, max(charge_id) as last, coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units
+        from charged group by subscription_id, item_id, period_from, part, stretch),
+    latest as materialized (
+      select distinct on (subscription_id, item_id, period_from) subscription_id, item_id, period_from, units from parts
+       order by subscription_id, item_id, period_from, last desc)
     select u.subscription_id as "subscriptionId", s.customer_id as "customerId", u.component_id as "componentId", u.cycle_from as "from", u.invoiced, c.units as "charged"
-      from usage_cycles u
-      join subscriptions s on s.account_id = ${account} and s.subscription_id = u.subscription_id
-      left join lateral (
-        select part, stretch from charge_rows
-         where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
-           and kind in ('metered', 'late_usage') order by charge_id desc limit 1) last on true
-      left join lateral (
-        select coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units from charge_rows
-         where account_id = ${account} and subscription_id = u.subscription_id and item_id = u.component_id and period_from = u.cycle_from
-           and kind in ('metered', 'late_usage') and part = last.part and stretch = last.stretch) c on true
-     where u.account_id = ${account} and u.subscription_id > ${after} and u.subscription_id <= ${upTo}
-       and u.invoiced is not null and not u.is_free and u.invoiced is distinct from c.units
-     order by u.subscription_id, u.component_id, u.cycle_from`)
+      from (select * from usage_cycles where ${theirs} and invoiced is not null and not is_free offset 0) u
+      join (select subscription_id, customer_id from subscriptions where ${theirs} offset 0) s on s.subscription_id = u.subscription_id
+      left join latest c on c.subscription_id = u.subscription_id and c.item_id = u.component_id and c.period_from = u.cycle_from
+     where u.invoiced is distinct from c.units
+     order by u.subscription_id, u.component_id, u.cycle_from`,
+  )
+}
