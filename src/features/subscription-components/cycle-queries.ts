@@ -4,7 +4,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { type OfMany, oneRow, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
 
 /** The usage of components by cycle: whole chunks a statement. */
@@ -14,83 +14,38 @@ export interface UsageCycleRow extends CycleUsage {
   componentId: ComponentId
 }
 
-/** Usage of a cycle as it is stored, without what was cancelled of its invoices. */
-type StoredCycle = Omit<UsageCycleRow, 'standingMinor' | 'cancelledMinor'>
-
-const CYCLE_COLUMNS = fragment`
-    u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
-    u.next_part as "nextPart", u.is_free as "isFree"`
-
-const openUsage: OfMany<SubscriptionId> = (account, ids) => sql`
-    select ${CYCLE_COLUMNS} from usage_cycles u
-     where u.account_id = ${account} and u.subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (u.invoiced is null or u.invoiced <> u.total)
+/**
+ * Returns a statement that lists cycles, a relation with the columns of `usage_cycles`, with the amounts that stand of their invoices and that were cancelled;
+ * null where no invoice of a cycle was cancelled. Only invoiced cycles have any, which mostly is none of them: nothing is looked for then. The charges of
+ * all are gathered at once, because no index leads to those that are kept with shapes.
+ */
+const withCancelled = (account: AccountId, cycles: Fragment) => sql`
+    with cycles as materialized (${cycles}),
+    cancelled as materialized (
+      select c.subscription_id, c.item_id, c.period_from,
+             coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as standing,
+             coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as cancelled
+        from (${chargesOfSubscriptions(account, fragment`array(select distinct subscription_id from cycles where invoiced is not null)`)}) c
+        left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
+       where c.kind in ('metered', 'late_usage') and c.period_from = any(array(select distinct cycle_from from cycles where invoiced is not null))
+       group by c.subscription_id, c.item_id, c.period_from having bool_or(i.cancelled_at is not null))
+    select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
+           u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"
+      from cycles u
+      left join cancelled x on u.invoiced is not null and x.subscription_id = u.subscription_id and x.item_id = u.component_id and x.period_from = u.cycle_from
      order by u.cycle_from`
 
-/** Lists the usage that is not invoiced yet, or differs from what was. */
-export const listOpenUsage = async (
-  db: Queryable,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-): Promise<UsageCycleRow[]> =>
+const openUsage: OfMany<SubscriptionId> = (account, ids) =>
   withCancelled(
-    db,
     account,
-    await rowsOfMany<SubscriptionId, StoredCycle>(db, account, openUsage, ids, isOfSubscription),
+    fragment`
+      select * from usage_cycles
+       where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[]) and (invoiced is null or invoiced <> total)`,
   )
 
-/** Amounts that stand of the invoices of a cycle, and that were cancelled. */
-interface CancelledCycle {
-  subscriptionId: SubscriptionId
-  componentId: ComponentId
-  from: IsoDate
-  standingMinor: bigint
-  cancelledMinor: bigint
-}
-
-/** Lists the cycles of subscriptions that begin on some days and of which an invoice was cancelled, with what stands and what was cancelled. */
-const listCancelledCycles = (
-  db: Queryable,
-  account: AccountId,
-  ids: readonly SubscriptionId[],
-  days: readonly IsoDate[],
-) =>
-  db.rows<CancelledCycle>(sql`
-    select c.subscription_id as "subscriptionId", c.item_id as "componentId", c.period_from as "from",
-           coalesce(sum(c.net_minor - c.credited_minor) filter (where i.cancelled_at is null and i.invoice_id is not null), 0)::bigint as "standingMinor",
-           coalesce(sum(c.net_minor) filter (where i.cancelled_at is not null and c.net_minor > 0), 0)::bigint as "cancelledMinor"
-      from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
-      left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
-     where c.kind in ('metered', 'late_usage') and c.period_from = any(${arrayLiteral(days)}::date[])
-     group by c.subscription_id, c.item_id, c.period_from having bool_or(i.cancelled_at is not null)`)
-
-/** Subscriptions of which charges are looked for at once: each invoice of their customers is held against the list of them. */
-const LATE_AT_ONCE = 200
-
-/** Returns cycles with the amounts of their invoices where one of these was cancelled. Only an invoiced cycle has any, which here is late usage. */
-async function withCancelled(
-  db: Queryable,
-  account: AccountId,
-  cycles: readonly StoredCycle[],
-): Promise<UsageCycleRow[]> {
-  const late = cycles.filter(({ invoiced }) => invoiced !== null)
-  const ids = [...new Set(late.map(({ subscriptionId }) => subscriptionId))]
-  const days = [...new Set(late.map(({ from }) => from))]
-  const found = new Map<string, CancelledCycle>()
-  for (let at = 0; at < ids.length; at += LATE_AT_ONCE)
-    for (const one of await listCancelledCycles(db, account, ids.slice(at, at + LATE_AT_ONCE), days))
-      found.set(keyOfCycle(one), one)
-  return cycles.map((cycle) => {
-    const { standingMinor = null, cancelledMinor = null } =
-      (cycle.invoiced === null ? undefined : found.get(keyOfCycle(cycle))) ?? {}
-    return { ...cycle, standingMinor, cancelledMinor }
-  })
-}
-
-const keyOfCycle = ({
-  subscriptionId,
-  componentId,
-  from,
-}: Pick<UsageCycleRow, 'subscriptionId' | 'componentId' | 'from'>) => `${subscriptionId}/${componentId}/${from}`
+/** Lists the usage that is not invoiced yet, or differs from what was. */
+export const listOpenUsage = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
+  rowsOfMany<SubscriptionId, UsageCycleRow>(db, account, openUsage, ids, isOfSubscription)
 
 /** Returns whether a row is of one of some subscriptions. */
 export const isOfSubscription = (
@@ -99,20 +54,21 @@ export const isOfSubscription = (
 ): boolean => ids.includes(subscriptionId)
 
 /** Lists named cycles, invoiced ones too: what late reports change. */
-export const listUsageCycles = async (
+export const listUsageCycles = (
   db: Queryable,
   account: AccountId,
   cycles: readonly { subscriptionId: SubscriptionId; componentId: ComponentId; from: IsoDate }[],
-): Promise<UsageCycleRow[]> =>
-  withCancelled(
-    db,
-    account,
-    await db.rows<StoredCycle>(sql`
-    select ${CYCLE_COLUMNS}
-      from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
-             as w(subscription_id, component_id, cycle_from)
-      join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
-                         and u.cycle_from = w.cycle_from`),
+) =>
+  db.rows<UsageCycleRow>(
+    withCancelled(
+      account,
+      fragment`
+      select u.*
+        from unnest(${column(cycles, 'subscriptionId')}::bigint[], ${column(cycles, 'componentId')}::bigint[], ${column(cycles, 'from')}::date[])
+               as w(subscription_id, component_id, cycle_from)
+        join usage_cycles u on u.account_id = ${account} and u.subscription_id = w.subscription_id and u.component_id = w.component_id
+                           and u.cycle_from = w.cycle_from`,
+    ),
   )
 
 const CYCLE_SHAPE = ['componentId', 'from', 'until', 'total', 'invoiced', 'nextPart', 'isFree'] as const
