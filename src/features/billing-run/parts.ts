@@ -4,6 +4,7 @@ import { earlier } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
+import { relaxedCommits } from '../../platform/database/relaxed-commits.ts'
 import { listDueCustomers } from './due-kind.ts'
 import {
   addParts,
@@ -78,9 +79,11 @@ async function divide({ deps, account, runId }: RunWork, { day, kinds }: DayPass
 /** Takes and bills parts that nobody has, one after the other, until there are none; false where there was none. */
 async function billFreeParts(work: RunWork): Promise<boolean> {
   const { deps, account, runId } = work
+  // A machine that dies may forget who had which part, never what was billed of it.
+  const { db } = relaxedCommits(deps.db)
   let billed: RunPart | undefined
   for (;;) {
-    const part = await deps.db.transaction(account, async (tx) => {
+    const part = await db.transaction(account, async (tx) => {
       if (billed) await deletePart(tx, billed)
       return leasePart(tx, runId, randomUUID())
     })

@@ -3,7 +3,7 @@ import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
 import { joined, shapeRelation } from '../../platform/database/bulk.ts'
-import { type ArrayParameter, keyOf } from '../../platform/database/columns.ts'
+import { type ArrayParameter, isOneValue, keyOf, type OneValue } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
@@ -14,12 +14,12 @@ import type { OfShape } from './kept-line-queries.ts'
 /** Invoices as columns: identifiers as bigint[], positions as integer[]. */
 export interface StampedInvoices extends StampedRecords {
   subscriptionIds: ArrayParameter
-  /** Positions of what is alike in their rows, as integer[]; those of StampedRecords are the positions of their shapes. */
-  heads: ArrayParameter
+  /** Positions of what is alike in their rows, as integer[]; null where there is one for all. Those of StampedRecords are the positions of their shapes. */
+  heads: ArrayParameter | null
   /** bigint[] */
-  totals: ArrayParameter
+  totals: ArrayParameter | OneValue
   /** integer[] */
-  customerVersions: ArrayParameter
+  customerVersions: ArrayParameter | OneValue
   /** text[]; null where no customer has one. */
   vatNumbers: ArrayParameter | null
   /** Purchase order numbers, as text[]; null where no invoice has one. */
@@ -27,7 +27,7 @@ export interface StampedInvoices extends StampedRecords {
   /** boolean[]: they count as sent by mail when they are issued; null where none does. */
   areSent: ArrayParameter | null
   /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
-  kept: { shapeIds: ArrayParameter; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
+  kept: { shapeIds: ArrayParameter | OneValue; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
   /** Details of collection of each; null where no invoice of them is collected. */
   collected: { gatewayIds: ArrayParameter; methodIds: ArrayParameter; nextTryDates: ArrayParameter } | null
 }
@@ -83,15 +83,19 @@ export function insertShapeInvoices(
 ) {
   const { names, values, source } = shapeRelation(heads, HEAD_COLUMNS)
   const own = ownColumns(rows, at)
+  const ofHead = rows.heads === null ? fragment`cross join ${source}` : fragment`join ${source} on s.shape = r.head`
   return tx.rows(sql`
     insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names}, ${own.names})
     select ${tx.account}, ${firstNumber}::bigint + r.place - 1, ${at}::timestamptz, ${at}::timestamptz, ${accountVersion}::integer, ${values}, ${own.values}
-      from unnest(${own.arrays}, ${rows.heads}::integer[]) with ordinality as r(${own.names}, head, place) join ${source} on s.shape = r.head`)
+      from unnest(${own.arrays}) with ordinality as r(${own.arrayNames}, place) ${ofHead}`)
 }
 
-/** Returns the columns that each invoice has of its own: their names, their values in rows `r`, and the arrays that these come from. */
+/** Column of invoices: its name, its values, their type, and what is written where these are not. */
+type OwnColumn = [name: string, values: ArrayParameter | OneValue, type: string, value?: Fragment]
+
+/** Returns the columns that each invoice has of its own: their names, their values in rows `r`, the arrays that these come from, and the names of these. */
 function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...rows }: StampedInvoices, at: Instant) {
-  const columns: [name: string, values: ArrayParameter, type: string, value?: Fragment][] = [
+  const columns: OwnColumn[] = [
     ['invoice_id', ids, 'bigint'],
     ['customer_id', customerIds, 'bigint'],
     ['subscription_id', subscriptionIds, 'bigint'],
@@ -111,9 +115,15 @@ function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...row
       ['payment_method_id', collected.methodIds, 'bigint'],
       ['next_try_date', collected.nextTryDates, 'date'],
     )
+  const arrays = columns.flatMap(([name, values, type]) => (isOneValue(values) ? [] : [{ name, values, type }]))
+  const all = rows.heads === null ? arrays : [...arrays, { name: 'head', values: rows.heads, type: 'integer' }]
   return {
     names: namesOf(columns.map(([name]) => name).join(', ')),
-    values: joined(columns.map(([name, , , value]) => value ?? namesOf(`r.${name}`))),
-    arrays: joined(columns.map(([, values, type]) => fragment`${values}::${namesOf(type)}[]`)),
+    values: joined(columns.map(valueOf)),
+    arrays: joined(all.map(({ values, type }) => fragment`${values}::${namesOf(type)}[]`)),
+    arrayNames: namesOf(all.map(({ name }) => name).join(', ')),
   }
 }
+
+const valueOf = ([name, values, type, value]: OwnColumn): Fragment =>
+  isOneValue(values) ? fragment`${values.all}::${namesOf(type)}` : (value ?? namesOf(`r.${name}`))

@@ -1,7 +1,7 @@
 import type { PlannedCharge } from '../../engine/subscription/charges.ts'
 import { postingsOfInvoice } from '../../engine/money/postings.ts'
 import type { CustomerId, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import { bigintList, bigints, dates, placesOf, positionsColumn } from '../../platform/database/columns.ts'
+import { bigintList, bigints, columnOf, dates, placesOf, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { column } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
@@ -138,16 +138,27 @@ function columnsOf(
   return {
     ids: bigintList(ids),
     customerIds: bigints(customers, 'customerId'),
-    customerVersions: positionsColumn(customers.map(({ customerVersion }) => customerVersion)),
+    customerVersions: columnOf(
+      customers.map(({ customerVersion }) => customerVersion),
+      positionsColumn,
+    ),
     vatNumbers: customers.some(({ vatNumber }) => vatNumber !== null) ? column(customers, 'vatNumber') : null,
     poNumbers: customers.some(({ poNumber }) => poNumber !== null) ? column(customers, 'poNumber') : null,
     areSent: isDated && customers.some(({ isMailWanted }) => isMailWanted) ? column(customers, 'isMailWanted') : null,
-    totals: bigintList(shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor)),
-    heads: positionsColumn(shapeOf.map((place) => (heads[place] as number) + 1)),
+    totals: columnOf(
+      shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor),
+      bigintList,
+    ),
+    heads: heads.every((place) => place === 0)
+      ? null
+      : positionsColumn(shapeOf.map((place) => (heads[place] as number) + 1)),
     subscriptionIds: bigintList(subscriptionIds),
     positions: positionsColumn(shapeOf.map((place) => place + 1)),
     kept: {
-      shapeIds: bigints(kept, 'shapeId'),
+      shapeIds: columnOf(
+        kept.map(({ shapeId }) => shapeId),
+        () => bigints(kept, 'shapeId'),
+      ),
       firstChargeIds: bigints(kept, 'firstChargeId'),
       firstTaxIds: bigints(kept, 'firstTaxId'),
     },

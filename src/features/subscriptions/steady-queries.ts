@@ -60,12 +60,13 @@ interface SteadyRow extends Omit<SteadyGroup, 'members'> {
   isSteady: boolean
   ids: string
   customerIds: string
-  customerVersions: string
   termIds: string
-  /** A letter for each, in the same order: t or f. */
-  areCompanies: string
-  areMailWanted: string
-  /** JSON lists in the same order; null where there is none. */
+  /** Those of customers who were changed, each with the version of its customer behind a colon; null where there is none, as of those that follow. */
+  versions: string | null
+  /** Of customers who are companies, and of those who want mail. */
+  companies: string | null
+  mailed: string | null
+  /** JSON objects of numbers by subscription. */
   vatNumbers: string | null
   poNumbers: string | null
 }
@@ -89,11 +90,12 @@ export async function listSteady(
       tx,
       sql`
     select "isSteady", string_agg(subscription_id::text, ',') as "ids", string_agg(customer_id::text, ',') as "customerIds",
-           string_agg(version::text, ',') as "customerVersions",
-           string_agg(package_rate_term_id::text, ',') as "termIds", string_agg(left(is_company::text, 1), '') as "areCompanies",
-           string_agg(left(is_mail_wanted::text, 1), '') as "areMailWanted",
-           case when count(vat_number) > 0 then json_agg(vat_number)::text end as "vatNumbers",
-           case when count(po_number) > 0 then json_agg(po_number)::text end as "poNumbers",
+           string_agg(package_rate_term_id::text, ',') as "termIds",
+           string_agg(subscription_id || ':' || version, ',') filter (where version <> ${FIRST_VERSION}) as "versions",
+           string_agg(subscription_id::text, ',') filter (where is_company) as "companies",
+           string_agg(subscription_id::text, ',') filter (where is_mail_wanted) as "mailed",
+           json_object_agg(subscription_id, vat_number) filter (where vat_number is not null)::text as "vatNumbers",
+           json_object_agg(subscription_id, po_number) filter (where po_number is not null)::text as "poNumbers",
            row(${STEADY_NAMES})::text as "key", "countryId", "hasComponents" from (
       select b.subscription_id, b.customer_id, s.package_rate_term_id, c.version, c.is_company, c.vat_number, s.po_number, c.auto_send_invoice and c.email is not null as is_mail_wanted, ${STEADY_COLUMNS},
              s.gateway_id is null and s.payment_method_id is null and s.pending_kind is null and s.end_date is null and s.cancelled_on is null and not s.is_end_recorded and b.fees_on is null and b.last_from is not null
@@ -110,34 +112,44 @@ export async function listSteady(
   )
   const { once, dueCount } = countDueOf(rows, new Set(customerIds.map(String)))
   const groups = rows.flatMap((row): SteadyGroup[] => {
-    const members = row.isSteady ? membersOf(row).filter(({ customerId }) => once.has(String(customerId))) : []
+    const members = row.isSteady ? membersOf(row, once) : []
     const { key, countryId, hasComponents } = row
     return members.length === 0 ? [] : [{ key, countryId, hasComponents, members }]
   })
   return { groups, dueCount }
 }
 
-function membersOf(row: SteadyRow): SteadyMember[] {
-  const { areCompanies, areMailWanted } = row
-  const [customers, versions, terms] = [row.customerIds, row.customerVersions, row.termIds].map((list) =>
-    list.split(','),
-  ) as Lists
-  type Lists = [customers: string[], versions: string[], terms: string[]]
-  const [numbers, orders] = [listOf(row.vatNumbers), listOf(row.poNumbers)]
-  return row.ids.split(',').map((id, place) => ({
-    id: BigInt(id),
-    customerId: BigInt(customers[place]!),
-    customerVersion: Number(versions[place]),
-    isCompany: areCompanies[place] === 't',
-    vatNumber: numbers[place] ?? null,
-    poNumber: orders[place] ?? null,
-    isMailWanted: areMailWanted[place] === 't',
-    termId: terms[place]!,
-  }))
+/** Returns the members of a group whose customers are among some, in the order in which they were read. */
+function membersOf(row: SteadyRow, customersWanted: ReadonlySet<string>): SteadyMember[] {
+  const [customers, terms] = [row.customerIds.split(','), row.termIds.split(',')] as const
+  const versions = new Map(listOf(row.versions).map((text) => text.split(':') as [string, string]))
+  const [companies, mailed] = [new Set(listOf(row.companies)), new Set(listOf(row.mailed))]
+  const [vatNumbers, poNumbers] = [numbersOf(row.vatNumbers), numbersOf(row.poNumbers)]
+  const members: SteadyMember[] = []
+  for (const [place, id] of row.ids.split(',').entries()) {
+    const customer = customers[place] as string
+    if (!customersWanted.has(customer)) continue
+    members.push({
+      id: BigInt(id),
+      customerId: BigInt(customer),
+      customerVersion: Number(versions.get(id) ?? FIRST_VERSION),
+      isCompany: companies.has(id),
+      vatNumber: vatNumbers[id] ?? null,
+      poNumber: poNumbers[id] ?? null,
+      isMailWanted: mailed.has(id),
+      termId: terms[place] as string,
+    })
+  }
+  return members
 }
 
-const listOf = (json: string | null): (string | null)[] =>
-  json === null ? [] : (JSON.parse(json) as (string | null)[])
+/** Version of a customer who was never changed. */
+const FIRST_VERSION = 1
+
+const listOf = (text: string | null): string[] => text?.split(',') ?? []
+const NO_NUMBERS: Readonly<Record<string, string>> = {}
+const numbersOf = (json: string | null): Readonly<Record<string, string>> =>
+  json === null ? NO_NUMBERS : (JSON.parse(json) as Record<string, string>)
 
 /** The facts of a steady subscription beside its components, and the text that they make with those of its package. */
 export interface ReadFacts {

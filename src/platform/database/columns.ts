@@ -30,6 +30,23 @@ function arrayOf(type: number, length: number, valueBytes: number, more = 0): { 
   return { bytes, view }
 }
 
+/** A column that has one value in all rows, which travels once. */
+export interface OneValue {
+  all: bigint | number | null
+}
+
+/** Returns a column of values: of one where all are the same, else as it is made of them. */
+export const columnOf = <Value extends OneValue['all']>(
+  values: readonly Value[],
+  make: (values: readonly Value[]) => ArrayParameter,
+): ArrayParameter | OneValue => {
+  const [first = null] = values
+  return values.every((value) => value === first) ? { all: first } : make(values)
+}
+
+export const isOneValue = (column: ArrayParameter | OneValue): column is OneValue =>
+  typeof column === 'object' && 'all' in column
+
 type KeyOf<Row, Value> = { [Key in keyof Row]-?: Row[Key] extends Value ? Key : never }[keyof Row]
 
 /** Returns the named property of every row, whole numbers of any size, as bigint[]. */
