@@ -13,7 +13,7 @@ import {
   rangeOfIds,
 } from '../../platform/database/columns.ts'
 import { DUE_ON, dayOfMonth } from './cycle-queries.ts'
-import { column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { asCount, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** State of billing of a subscription, as billing leaves it. */
 export interface BillingState {
@@ -57,20 +57,17 @@ async function updateStatesOfShapes(
   const range = rangeOf(rows, 'id')
   return countOf(
     tx,
-    sql`
-      with moved as (
-        update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
-          last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = null, cycle_day = null
-          from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
-                       (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
-                       (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
-                       (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
-                  from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
-                    as p(id, shape)) r
-         where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and ${DUE_ON} is not distinct from r.was_due_on
-           ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
-        returning 1)
-      select count(*) as "n" from moved`,
+    asCount(sql`
+      update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
+        last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = null, cycle_day = null
+        from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
+                     (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
+                     (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
+                     (${dates(s, 'wasDueOn')}::date[])[p.shape] as was_due_on
+                from rows from (unnest(${bigints(rows, 'id')}::bigint[]), unnest(${positions}::integer[])${range ? counted(rows) : NOTHING})
+                  as p(id, shape)) r
+       where b.account_id = ${account} and b.subscription_id = r.id and b.next_from = r.was_next_from and ${DUE_ON} is not distinct from r.was_due_on
+         ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}`),
   )
 }
 
@@ -88,15 +85,12 @@ export async function moveToState(
   const { dueOn, cycleOn, cycleDay } = placeOf(state.dueOn, cyclesAfter)
   return countOf(
     tx,
-    sql`
-      with moved as (
-        update subscription_billing b set fees_on = ${state.feesOn}::date, next_from = ${state.nextFrom}::date, last_from = ${state.lastFrom}::date,
-          last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint
-         where b.account_id = ${tx.account} and b.subscription_id = any(${bigintList(ids)}::bigint[])
-           ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
-           and b.next_from = ${state.wasNextFrom}::date and ${DUE_ON} is not distinct from ${state.wasDueOn}::date
-        returning 1)
-      select count(*) as "n" from moved`,
+    asCount(sql`
+      update subscription_billing b set fees_on = ${state.feesOn}::date, next_from = ${state.nextFrom}::date, last_from = ${state.lastFrom}::date,
+        last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint
+       where b.account_id = ${tx.account} and b.subscription_id = any(${bigintList(ids)}::bigint[])
+         ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
+         and b.next_from = ${state.wasNextFrom}::date and ${DUE_ON} is not distinct from ${state.wasDueOn}::date`),
   )
 }
 

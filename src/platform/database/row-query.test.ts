@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig, openDatabase } from './database.ts'
+import { clientConfig, countOf, openDatabase } from './database.ts'
 import { runRows } from './row-query.ts'
-import { sql } from './sql.ts'
+import { asCount, sql, type Statement } from './sql.ts'
 
 const connection = await createTestDatabase()
 const db = openDatabase(connection, { role: undefined, poolSize: 1, lanes: 1 })
@@ -38,6 +38,21 @@ test('a statement that fails leaves the next ones on its connection as they are'
     'refused',
     20,
   ])
+})
+
+test('a statement without a result answers how many rows it changed where that is asked for', async () => {
+  await db.transaction(1n, (tx) => tx.rows(sql`create table perennial.changed (n int)`))
+  const count = async (statement: Statement) => {
+    const inTransaction = await db.transaction(1n, (tx) => countOf(tx, asCount(statement)))
+    const gathered = await db.transaction(1n, (tx) => countOf(tx.part(), asCount(statement)), {
+      gathered: { lockMs: 50 },
+    })
+    return [inTransaction, gathered]
+  }
+  expect(await count(sql`insert into perennial.changed select generate_series(1, 12)`)).toEqual([12, 12])
+  expect(await count(sql`update perennial.changed set n = n + 100 where n between 3 and 5`)).toEqual([6, 0])
+  expect(await count(sql`delete from perennial.changed where n > 100`)).toEqual([6, 0])
+  expect(await db.transaction(1n, (tx) => tx.rows(sql`update perennial.changed set n = n`))).toEqual([])
 })
 
 test('a value that cannot be read fails its statement alone', async () => {

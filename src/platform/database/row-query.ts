@@ -27,6 +27,10 @@ export interface WireConnection {
 interface DataRow {
   fields: (string | null)[]
 }
+/** Ends with the number of rows: `UPDATE 3`. */
+interface CommandComplete {
+  text: string
+}
 interface RowDescription {
   fields: { name: string; dataTypeID: number }[]
 }
@@ -34,7 +38,7 @@ interface WireQuery {
   submit(connection: WireConnection): Error | null
   handleRowDescription(message: RowDescription): void
   handleDataRow(message: DataRow): void
-  handleCommandComplete(message: unknown, connection: WireConnection): void
+  handleCommandComplete(message: CommandComplete, connection: WireConnection): void
   handlePortalSuspended(connection: WireConnection): void
   handleReadyForQuery(connection: WireConnection): void
   handleError(error: Error, connection: WireConnection): void
@@ -168,8 +172,10 @@ class ExchangeQuery extends BaseQuery {
     }
   }
 
-  override handleCommandComplete(): void {
+  override handleCommandComplete({ text }: CommandComplete): void {
     this.#preparing = []
+    if (this.#exchange.statements[this.#place]?.isCounted)
+      this.#found[this.#place]?.push({ n: Number(text.slice(text.lastIndexOf(' ') + 1)) })
     this.#place += 1
   }
 

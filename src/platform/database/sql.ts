@@ -6,7 +6,15 @@ export interface Statement {
   values: unknown[]
   /** Its rows are text rows: see `asTexts`. */
   areTexts?: true
+  /** Its one row has the number of rows that it changed: see `asCount`. */
+  isCounted?: true
 }
+
+/**
+ * Asks for the number of rows that a statement without a result changes, as `countOf` reads it. The server tells it anyway; counting rows that an update returns
+ * costs a seventh of the update.
+ */
+export const asCount = (statement: Statement): Statement => ({ ...statement, isCounted: true })
 
 /** A piece of SQL to be put into a larger one: a list of columns, an optional condition. */
 export interface Fragment {
