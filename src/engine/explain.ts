@@ -252,7 +252,7 @@ function leftOutText(leftOut: Decimal | undefined, digits: number): string {
   const { coefficient, scale } = leftOut
   const isNegative = coefficient < 0n
   const text = priceText({ coefficient: isNegative ? -coefficient : coefficient, scale }, digits)
-  return ` ${isNegative ? '+' : '−'} ${text} of cancelled invoices`
+  return ` ${isNegative ? '+' : '−'} ${text} that was cancelled or credited`
 }
 
 function sentenceOf(facts: ChargeFacts, covered: Days | null): string {

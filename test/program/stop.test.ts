@@ -64,9 +64,22 @@ describe('stop', () => {
     socket.on('error', () => {})
     service.child.kill('SIGINT')
     await whenRefused(service)
-    service.child.kill('SIGINT')
+    // Pressed again and again: what comes right behind the first is taken for the same.
+    const pressing = setInterval(() => service.child.kill('SIGINT'), 100)
     expect((await service.ended).code).toBe(130)
+    clearInterval(pressing)
     await serve(env)
+  })
+
+  test('a key that reaches the program twice, from the terminal and from npm, stops it as once', async () => {
+    const service = await serve({ DATA_DIR: startedFolder() })
+    const write = await halfSentWrite(service)
+    service.child.kill('SIGINT')
+    service.child.kill('SIGINT')
+    await whenRefused(service)
+    service.child.kill('SIGINT')
+    expect(await write.finish()).toMatch(/^HTTP\/1\.1 201 /)
+    expect((await service.ended).code).toBe(0)
   })
 
   test('a signal to npm start reaches the service, and npm ends with 0 as well', async () => {

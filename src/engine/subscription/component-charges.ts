@@ -62,7 +62,7 @@ export function riseCharge(
 
 /**
  * Rule: price(all its usage) − price(what was invoiced), exact, rounded once; negative for a correction downward. What was charged on a
- * cancelled invoice is left out of both: it is not charged again, and nothing of it is given back.
+ * cancelled invoice is left out of both: it is not charged again, and nothing of it is given back. Nor is what was credited of a line given back once more.
  */
 export function lateCharge(component: ComponentState, cycle: CycleUsage, digits: number): PlannedCharge {
   const piece = { from: cycle.from, until: cycle.until }
@@ -70,11 +70,11 @@ export function lateCharge(component: ComponentState, cycle: CycleUsage, digits:
   if (cycle.isFree) return freeCharge(component, facts)
   const { scheme, list } = versionFor(component, cycle.from)
   const brackets = { scheme, list, quantity: cycle.total, before: cycle.invoiced }
-  return bracketsCharge(component, withoutCancelled(brackets, cycle, digits), facts)
+  return bracketsCharge(component, withoutGivenBack(brackets, cycle, digits), facts)
 }
 
-/** Returns the difference as far as it lies beyond what stands and what was charged on cancelled invoices. */
-function withoutCancelled(
+/** Returns the difference as far as it lies beyond what stands, and what was charged on cancelled invoices; what was credited of lines does not stand. */
+function withoutGivenBack(
   brackets: PricedBrackets,
   { standingMinor, cancelledMinor }: CycleUsage,
   digits: number,

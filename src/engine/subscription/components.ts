@@ -61,7 +61,7 @@ export interface CycleUsage {
   nextPart: number
   /** Priced 0, whenever it is reported: the running cycle of a cancellation with full credit. */
   isFree: boolean
-  /** Set when an invoice of the cycle was cancelled: the amount that the others charged for the cycle, less credits. */
+  /** Set when an invoice of the cycle was cancelled or a line of it credited: the amount that invoices which stand charged for the cycle, less credits. */
   standingMinor?: bigint | null
   /** … and what was charged on cancelled ones: never charged again, and nothing of it is given back. */
   cancelledMinor?: bigint | null

@@ -22,7 +22,7 @@ export interface RunDeps {
   afterDay?: AfterDay
   /** Left out: failures are not logged. */
   warn?: Warn
-  /** Customers due of a part, of which large passes have several for other workers to bill too; left out: 4,000. */
+  /** Customers due of a part, of which large passes have several for other workers to bill too; left out: 2,000. */
   partSize?: number
   /** Customers a transaction: large enough that statements are few, small enough that memory and locks stay small. */
   chunk?: number

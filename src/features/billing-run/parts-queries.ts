@@ -16,16 +16,17 @@ export interface RunPart {
   holder: string
 }
 
-/** Adds parts of a pass that begin after a customer and end with these, and wakes other workers. */
-export const addParts = async (
+/** Divides a pass into parts that end with these customers, in place of all parts that the run has, and wakes other workers. */
+export const replaceParts = async (
   tx: Transaction,
   runId: Id,
-  { day, phase, after, lasts }: { day: IsoDate; phase: number; after: CustomerId; lasts: readonly CustomerId[] },
+  pass: { day: IsoDate; phase: number; lasts: readonly CustomerId[] },
 ): Promise<void> => {
+  await deleteParts(tx, runId)
   await tx.rows(sql`
     insert into billing_run_parts (account_id, billing_run_id, last_customer_id, after_customer_id, day, phase)
-    select ${tx.account}, ${runId}, last, lag(last, 1, ${after}::bigint) over (order by last), ${day}, ${phase}
-      from unnest(${bigintList(lasts)}::bigint[]) as last`)
+    select ${tx.account}, ${runId}, last, lag(last, 1, 0::bigint) over (order by last), ${pass.day}, ${pass.phase}
+      from unnest(${bigintList(pass.lasts)}::bigint[]) as last`)
   await tx.rows(sql`select pg_notify('billing_run_part', '')`)
 }
 

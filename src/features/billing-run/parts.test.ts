@@ -98,6 +98,26 @@ test('workers that bill parts do not keep the run for a leader that died: anothe
   await expectBilled()
 })
 
+test('a leader that dies while it divides a pass leaves no part of it: where none is left, a pass is over', async () => {
+  let looks = 0
+  const dying: RunDeps['order'] = ORDER_OF_DAY.map((kinds) =>
+    kinds.map((kind) => ({
+      ...kind,
+      listCustomers: async (db, account, due) => {
+        looks += 1
+        if (looks > 12) throw new Error('killed here')
+        return kind.listCustomers(db, account, due)
+      },
+    })),
+  )
+  const died = workRun({ ...deps, order: dying, partSize: 20 }, client.id, run)
+  await expect(died).rejects.toThrow('killed here')
+  expect(await partsLeft()).toBe(0)
+  await moveLeases(service, client.id, '-1 second')
+  expect(await workRun({ ...deps, partSize: 20 }, client.id, run)).toMatchObject({ run: { done: CUSTOMERS } })
+  await expectBilled()
+})
+
 test('a worker that is told to stop lets go of its part at once', async () => {
   let isTold = false
   await workRun(deps, client.id, run, async () => {

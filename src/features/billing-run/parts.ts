@@ -7,13 +7,12 @@ import { getAccount } from '../accounts/queries.ts'
 import { relaxedCommits } from '../../platform/database/relaxed-commits.ts'
 import { listDueCustomers } from './due-kind.ts'
 import {
-  addParts,
   countParts,
   deletePart,
-  deleteParts,
   leasePart,
   releasePart,
   renewPart,
+  replaceParts,
   type RunPart,
 } from './parts-queries.ts'
 import { addProgress, findRun } from './queries.ts'
@@ -27,11 +26,10 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
 
 /** As many as a chunk has: of the last parts every worker has one, and whoever is through first waits for no more than a chunk. */
 const PART_SIZE = 2_000
-/** A pass of which so many parts cannot be made is billed at once. So many are made before others are told of them. */
+/** A pass of which so many parts cannot be made is billed at once. */
 const PARTS_LEAST = 3
 /** Above every identifier there can be: the last part takes whoever has come meanwhile. */
 const ABOVE_ALL = 2n ** 63n - 1n
-const NOTHING_DONE = { done: 0, invoices: 0, failed: 0 }
 /** How long a leader whose parts all are others' waits before it looks again: twice as long each time. */
 const LOOK_AFTER_MS = 10
 const LOOK_EVERY_MS = 200
@@ -40,40 +38,32 @@ const LOOK_EVERY_MS = 200
 export async function billInParts(work: RunWork, pass: DayPass, phase: number): Promise<boolean> {
   const { deps, account, runId } = work
   const { db } = deps
-  if (work.moment || !(await divide(work, pass, phase))) return false
+  if (work.moment) return false
+  const lasts = await lastsOfParts(work, pass)
+  if (lasts.length < PARTS_LEAST) return false
+  // All in one transaction: where no part is left the pass is over, whoever looks.
+  await db.transaction(account, (tx) => replaceParts(tx, runId, { day: pass.day, phase, lasts }))
   for (let waitMs = LOOK_AFTER_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
     if (await billFreeParts(work)) waitMs = LOOK_AFTER_MS
     if ((await countParts(db.reader(account), account, runId)) === 0) return true
     // Others have the rest; the lease of the run is this one's to renew.
-    await db.transaction(account, (tx) => addProgress(tx, account, runId, NOTHING_DONE))
+    await db.transaction(account, (tx) => addProgress(tx, account, runId, { done: 0, invoices: 0, failed: 0 }))
     await work.onChunk(work.totals)
     await sleep(waitMs)
   }
 }
 
-/**
- * Divides a pass into parts, in place of all that the run has: as many customers that are due of a kind for each, however their identifiers lie, but for the
- * last, which is open. Others begin with the first while the rest are looked for. Returns whether there are enough of them.
- */
-async function divide({ deps, account, runId }: RunWork, { day, kinds }: DayPass, phase: number): Promise<boolean> {
+/** Returns the last customer of each part: as many that are due of a kind for each, however their identifiers lie, but for the last, which is open. */
+async function lastsOfParts({ deps, account, runId }: RunWork, { day, kinds }: DayPass): Promise<CustomerId[]> {
   const { db, partSize = PART_SIZE } = deps
-  let [begin, after]: [CustomerId, CustomerId] = [0n, 0n]
-  let lasts: CustomerId[] = []
-  while (after !== ABOVE_ALL) {
+  const lasts: CustomerId[] = []
+  let after: CustomerId | undefined = 0n
+  while (after !== undefined) {
     const due = { day, after, limit: 1, skip: partSize - 1, runId }
-    ;[after = ABOVE_ALL] = await listDueCustomers(kinds, db.reader(account), account, due)
-    lasts.push(after)
-    if (lasts.length < PARTS_LEAST && (begin === 0n || after !== ABOVE_ALL)) continue
-    await db.transaction(account, async (tx) => {
-      // Renews the lease of the run, which is locked before its parts by everybody.
-      await addProgress(tx, account, runId, NOTHING_DONE)
-      if (begin === 0n) await deleteParts(tx, runId)
-      await addParts(tx, runId, { day, phase, after: begin, lasts })
-    })
-    begin = after
-    lasts = []
+    ;[after] = await listDueCustomers(kinds, db.reader(account), account, due)
+    lasts.push(after ?? ABOVE_ALL)
   }
-  return begin !== 0n
+  return lasts
 }
 
 /** Takes and bills parts that nobody has, one after the other, until there are none; false where there was none. */

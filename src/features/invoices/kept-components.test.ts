@@ -113,6 +113,43 @@ describe('after an invoice whose lines of components are kept', () => {
     expect(await differencesOf(service, client)).toEqual([])
   })
 
+  test('usage that was credited by line is not given back once more, and is charged again where it rises', async () => {
+    const { client, id, messages, newest, since, invoices } = await february()
+    const line = newest.Charges.find(({ AmountEx }: any) => AmountEx === 50)
+    const Lines = [{ chargeID: line.chargeID, AmountEx: 50 }]
+    expect((await client.post(`/v1/invoices/${newest.invoiceID}/credit`, { Reason: 'Goodwill', Lines })).status).toBe(
+      201,
+    )
+    await use(client, id, { componentID: messages, NumUnits: -12, Date: '2027-01-20' })
+    await moveTo(client, '2027-03-01')
+    const explained = (await client.get(`/v1/invoices/${(await invoices()).at(-1).invoiceID}/explanation`)).text
+    expect(explained).toContain(
+      'price of 0 units (0.00) − price of 12 units (58.00) + 50.00 that was cancelled or credited = -8.00',
+    )
+    await use(client, id, { componentID: messages, NumUnits: 3, Date: '2027-01-20' })
+    await moveTo(client, '2027-04-01')
+    // Of 58.00 were 8.00 left; 3 units are 15.00.
+    expect(await since()).toEqual([
+      `${WITHOUT_USAGE} + Messages 2027-01-01 to 2027-01-31, late: 12 → 0 units -8`,
+      '2027-04-01: Plan 2027-04-01 to 2027-04-30 31 + Seats 2027-04-01 to 2027-04-30 9.3 + Messages 2027-01-01 to 2027-01-31, late: 0 → 3 units 15',
+    ])
+    expect(await differencesOf(service, client)).toEqual([])
+  })
+
+  test('usage of which less was credited than a correction comes to gives back the rest', async () => {
+    const { client, id, messages, newest, since } = await february()
+    const line = newest.Charges.find(({ AmountEx }: any) => AmountEx === 8)
+    const Lines = [{ chargeID: line.chargeID, AmountEx: 5 }]
+    expect((await client.post(`/v1/invoices/${newest.invoiceID}/credit`, { Reason: 'Goodwill', Lines })).status).toBe(
+      201,
+    )
+    await use(client, id, { componentID: messages, NumUnits: -4, Date: '2027-01-20' })
+    await moveTo(client, '2027-03-01')
+    // 8 units are 40.00, and 53.00 stand of 58.00.
+    expect(await since()).toEqual([`${WITHOUT_USAGE} + Messages 2027-01-01 to 2027-01-31, late: 12 → 8 units -13`])
+    expect(await differencesOf(service, client)).toEqual([])
+  })
+
   test('a cancellation of the invoice leaves its usage charged, and late usage is measured against what was', async () => {
     const { client, id, messages, newest, since } = await february()
     expect((await client.delete(`/v1/invoices/${newest.invoiceID}`)).status).toBe(204)

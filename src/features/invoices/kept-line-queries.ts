@@ -190,12 +190,13 @@ export function addCredited(
 /**
  * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with shapes are found by the invoices of
  * their customers: no index leads from a subscription to them. `ids` is a bigint[]; whether an invoice is of one of many is found by hashing (`is true` keeps
- * the planner from making a join of it).
+ * the planner from making a join of it), and the lines of each are looked up by themselves, which the planner leaves as it is however little it knows of the tables.
  */
 export const chargesOfSubscriptions = (account: AccountId, ids: Fragment): Fragment => fragment`
   select * from charge_rows where account_id = ${account} and subscription_id = any(${ids})
   union all
-  select * from charges where account_id = ${account} and invoice_id = any(array(
+  select c.* from (
     select i.invoice_id from invoices i
      where i.account_id = ${account} and i.shape_id is not null and (i.subscription_id in (select unnest(${ids}))) is true and i.customer_id = any(array(
-             select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids})))))`
+             select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids}))) offset 0) k
+    cross join lateral (select * from charges where account_id = ${account} and invoice_id = k.invoice_id offset 0) c`

@@ -2,11 +2,12 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
 import {
   arrayLiteral,
+  asCount,
   column,
   counted,
   type Fragment,
@@ -166,13 +167,19 @@ function raisedBy({ account }: Transaction, { currency, customerIds, amountsMino
          where ${ofCurrency} and t.customer_id = l.customer`
 }
 
-/** Writes what those of locked customers owe who have no row for the currency yet. */
-export const insertReceivables = (tx: Transaction, { currency, customerIds, amountsMinor }: OwedMore) =>
-  tx.rows(sql`
+/** Writes what those of locked customers owe who have no row for the currency yet. Returns how many they are. */
+export const insertReceivables = (
+  tx: Transaction,
+  { currency, customerIds, amountsMinor }: OwedMore,
+): Promise<number> =>
+  countOf(
+    tx,
+    asCount(sql`
     insert into customer_totals (account_id, customer_id, currency, receivable_minor)
     select ${tx.account}, l.customer, ${currency}, l.amount
       from unnest(${bigintList(customerIds)}::bigint[], ${bigintList(amountsMinor)}::bigint[]) as l(customer, amount)
-     where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`)
+     where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`),
+  )
 
 /** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
 export const heldFrom = (row: string, from: Fragment): Fragment => {

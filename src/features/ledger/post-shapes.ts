@@ -89,8 +89,10 @@ async function raiseAll(
   const found: HasUnapplied[] = []
   for (const [currency, of] of owed) {
     const { count, unapplied } = await raiseReceivables(tx, { currency, ...of })
+    const missing = of.customerIds.length - count
     // Nearly always all have a row, and nobody looks for those who have none yet.
-    if (count < of.customerIds.length) await insertReceivables(tx, { currency, ...of })
+    const written = missing === 0 ? 0 : await insertReceivables(tx, { currency, ...of })
+    assert(written === missing, 'each customer is raised once')
     for (const customerId of unapplied) found.push({ customerId, currency })
   }
   return found

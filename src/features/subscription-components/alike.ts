@@ -62,7 +62,7 @@ function maker(components: readonly AlikeComponent[], usage: readonly AlikeUsage
 
 const placesIn = (text: string): number[] => text.split(',').slice(0, -1).map(Number)
 
-/** Amounts of cancelled invoices are not read: only a cycle that is invoiced has any. */
+/** Amounts of cancelled invoices and credits are not read: only a cycle that is invoiced has any. */
 const cycleOf = ({ from, until, total, invoiced, nextPart, isFree }: AlikeUsage): CycleUsage => ({
   from,
   until,

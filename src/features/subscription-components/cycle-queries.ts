@@ -28,7 +28,7 @@ const withCancelled = (account: AccountId, cycles: Fragment) => sql`
         from (${chargesOfSubscriptions(account, fragment`array(select distinct subscription_id from cycles where invoiced is not null)`)}) c
         left join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
        where c.kind in ('metered', 'late_usage') and c.period_from = any(array(select distinct cycle_from from cycles where invoiced is not null))
-       group by c.subscription_id, c.item_id, c.period_from having bool_or(i.cancelled_at is not null))
+       group by c.subscription_id, c.item_id, c.period_from having bool_or(i.cancelled_at is not null or c.credited_minor > 0))
     select u.subscription_id as "subscriptionId", u.component_id as "componentId", u.cycle_from as "from", u.cycle_until as "until", u.total, u.invoiced,
            u.next_part as "nextPart", u.is_free as "isFree", x.standing as "standingMinor", x.cancelled as "cancelledMinor"
       from cycles u

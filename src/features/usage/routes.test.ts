@@ -391,7 +391,7 @@ describe('usage on a cancelled invoice', () => {
     const { invoiceID } = (await invoicesOf(client)).at(-1)
     const { Lines } = (await client.get(`/v1/invoices/${invoiceID}/explanation`)).body
     expect(Lines[1].Formula).toBe(
-      'price of 10 units (50.00) − price of 5 units (25.00) − 15.00 of cancelled invoices = 10.00',
+      'price of 10 units (50.00) − price of 5 units (25.00) − 15.00 that was cancelled or credited = 10.00',
     )
     expect(await differencesOf(service, client)).toEqual([])
   })
