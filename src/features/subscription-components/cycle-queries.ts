@@ -16,7 +16,7 @@ export interface UsageCycleRow extends CycleUsage {
 
 /**
  * Returns a statement that lists cycles, a relation with the columns of `usage_cycles`, with the amounts that stand of their invoices and that were cancelled;
- * null where no invoice of a cycle was cancelled. Only invoiced cycles have any, which mostly is none of them: nothing is looked for then. The charges of
+ * null where no invoice of a cycle was cancelled and no line of it credited. Only invoiced cycles have any, which mostly is none of them: nothing is looked for then. The charges of
  * all are gathered at once, because no index leads to those that are kept with shapes.
  */
 const withCancelled = (account: AccountId, cycles: Fragment) => sql`
