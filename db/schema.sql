@@ -1230,14 +1230,15 @@ create table invoices (
   constraint invoices_shape CHECK ((((shape_id IS NULL) = (first_charge_id IS NULL)) AND ((shape_id IS NOT NULL) OR (first_tax_id IS NULL)))) NOT VALID,
   constraint invoices_source_check CHECK ((source = ANY (ARRAY['Auto'::text, 'App'::text])))
 );
-CREATE INDEX invoices_by_customer ON invoices USING btree (account_id, customer_id, invoice_id);
 CREATE INDEX invoices_by_date ON invoices USING brin (account_id, invoice_date) WITH (autosummarize='on');
 CREATE INDEX invoices_by_po_number ON invoices USING btree (account_id, po_number, invoice_id) WHERE (po_number IS NOT NULL);
 CREATE INDEX invoices_by_recurring ON invoices USING btree (account_id, recurring_invoice_id, invoice_id) WHERE (recurring_invoice_id IS NOT NULL);
 CREATE INDEX invoices_cancelled ON invoices USING btree (account_id, GREATEST(cancelled_on, invoice_date)) WHERE (cancelled_on IS NOT NULL);
 CREATE INDEX invoices_due ON invoices USING brin (account_id, due_date) WITH (autosummarize='on');
 CREATE INDEX invoices_in_rows_by_currency ON invoices USING btree (account_id, currency, invoice_id) WHERE (shape_id IS NULL);
+CREATE INDEX invoices_in_rows_of_customer ON invoices USING btree (account_id, customer_id, invoice_id) WHERE (shape_id IS NULL);
 CREATE UNIQUE INDEX invoices_number_key ON invoices USING btree (account_id, number) WHERE (number IS NOT NULL);
+CREATE INDEX invoices_of_customer ON invoices USING btree (account_id, customer_id, ((shape_id IS NOT NULL)));
 CREATE UNIQUE INDEX invoices_reference_key ON invoices USING btree (account_id, reference) WHERE (reference IS NOT NULL);
 CREATE INDEX invoices_written_off ON invoices USING btree (account_id, invoice_id) WHERE (written_off_minor > 0);
 alter table invoices enable row level security;

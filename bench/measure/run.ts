@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { freemem } from 'node:os'
 import type pg from 'pg'
 import type { Connection } from '../../src/platform/database/database.ts'
 import { run } from './children.ts'
@@ -36,6 +38,18 @@ async function sizeOf(client: pg.Client): Promise<Size> {
   return { rows: Number(rows[0]?.rows), bytes: Number(rows[0]?.bytes), wal: Number(rows[0]?.wal) }
 }
 
+const MEGABYTE = 2 ** 20
+
+/**
+ * Fills free memory once and lets go of it. The host of a virtual machine takes back what lies free there, and gives it again at the price of a fault each: up to a
+ * quarter of a run's CPU, by chance, after a large database was dropped.
+ */
+async function warmMemory(connection: Connection): Promise<void> {
+  const { bytes: ofDatabase } = await asOwner(connection, sizeOf)
+  const bytes = Math.floor(Math.min(128 * MEGABYTE + 4 * ofDatabase, 2048 * MEGABYTE, freemem() / 2))
+  execFileSync(process.execPath, ['-e', `Buffer.allocUnsafe(${bytes}).fill(1)`])
+}
+
 /** Does some work in a fresh copy, settled, and returns its result with the CPU-seconds that the server spent. */
 export async function inCopy<T>(
   server: BenchServer,
@@ -44,6 +58,7 @@ export async function inCopy<T>(
 ): Promise<T & { database: number }> {
   const connection = await createDatabase(server, 'round', template)
   await settle(connection)
+  await warmMemory(connection)
   const before = server.cpu()
   const result = await work(connection)
   // Backends that have ended are counted with their parent, which learns of it a moment later.

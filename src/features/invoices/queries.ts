@@ -220,6 +220,21 @@ const conditions = (account: AccountId, filter: InvoiceFilter, today: IsoDate): 
   ${filter.endDate == null ? NOTHING : fragment`and i.invoice_date <= ${filter.endDate}`}
   ${filter.status == null ? NOTHING : issued(today)[filter.status]}`
 
+/**
+ * Returns the relation of the invoices that a page is chosen from. Of a customer it is two: those whose lines are rows, of which there may be any number, in their order
+ * by an index of their own; and those that are kept with shapes, one a period, which are all read ("offset 0": the planner would go through the whole account for the newest).
+ */
+const candidates = (account: AccountId, { customerId }: InvoiceFilter, start: PageStart): Fragment =>
+  customerId == null
+    ? fragment`invoices`
+    : fragment`(
+        select * from (
+          select * from invoices where account_id = ${account} and customer_id = ${customerId} and shape_id is null
+           order by invoice_id ${direction(start)}) r
+        union all
+        select * from (
+          select * from invoices where account_id = ${account} and customer_id = ${customerId} and shape_id is not null offset 0) k)`
+
 // The page is chosen by identifier first: joins and texts of records that are passed over would be work for nothing.
 export const listInvoices = (
   db: Queryable,
@@ -232,7 +247,7 @@ export const listInvoices = (
   db.rows<Invoice>(
     asTexts(sql`
     select ${COLUMNS} from (
-      select * from invoices i where i.account_id = ${account} ${onward(start, 'i.invoice_id')} ${conditions(account, filter, today)}
+      select * from ${candidates(account, filter, start)} i where i.account_id = ${account} ${onward(start, 'i.invoice_id')} ${conditions(account, filter, today)}
        order by i.invoice_id ${inPage(start, limit)}) i ${joinedAccount(account)}
      order by i.invoice_id ${direction(start)}`),
   )
