@@ -5,7 +5,7 @@ import { ORDER_OF_DAY } from '../../src/duties.ts'
 import { helpRun } from '../../src/features/billing-run/parts.ts'
 import { findRun, insertRun } from '../../src/features/billing-run/queries.ts'
 import { workRun } from '../../src/features/billing-run/run.ts'
-import { compileLater } from '../../src/platform/compiling.ts'
+import { fitForBulkWork } from '../../src/platform/engine-flags.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
 import { openDatabase } from '../../src/platform/database/database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
@@ -21,7 +21,7 @@ interface Wish {
   run?: string
 }
 
-compileLater()
+fitForBulkWork()
 const wish = JSON.parse(process.argv[2] ?? '') as Wish
 const { connection, account, until, helpers = 0 } = wish
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 4 })

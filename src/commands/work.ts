@@ -1,5 +1,5 @@
 import { workerDuties } from '../duties.ts'
-import { compileLater } from '../platform/compiling.ts'
+import { fitForBulkWork } from '../platform/engine-flags.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
@@ -23,7 +23,7 @@ import { joinService, startFirstWorker, startWorkerProcesses } from './worker-pr
 export async function workCommand(context: CommandContext, { ofService = false, workers = 1 } = {}): Promise<number> {
   if (workers > 1) return workWithSeveral(context, workers)
   const stop = stopping({ isAskedOnce: ofService })
-  compileLater()
+  fitForBulkWork()
   const service = ofService ? joinService(() => stop.ask('its service stops')) : undefined
   const ownSeal = readOwnSeal(context.config)
   const ownLog = serviceLog(context.config.logLevel)
