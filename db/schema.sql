@@ -1257,16 +1257,20 @@ create table issued_events (
   places smallint[],
   method_ids bigint[],
   po_numbers text[],
+  mailed smallint[],
   constraint issued_events_pkey PRIMARY KEY (account_id, first_event_id),
   constraint issued_events_check CHECK ((((last_event_id - first_event_id) >= 0) AND ((last_event_id - first_event_id) <= 255))),
   constraint issued_events_kept CHECK ((
 CASE
     WHEN (places IS NULL) THEN ((jsonb_array_length(records) = 1) OR (jsonb_array_length(records) = ((last_event_id - first_event_id) + 1)))
     ELSE ((cardinality(places) = ((last_event_id - first_event_id) + 1)) AND (0 <= ALL (places)) AND (jsonb_array_length(records) > ALL (places)) AND (array_position(places, NULL::smallint) IS NULL))
-END AND ((method_ids IS NULL) OR (cardinality(method_ids) = ((last_event_id - first_event_id) + 1))) AND ((po_numbers IS NULL) OR (cardinality(po_numbers) = ((last_event_id - first_event_id) + 1)))))
+END AND ((method_ids IS NULL) OR (cardinality(method_ids) = ((last_event_id - first_event_id) + 1))) AND ((po_numbers IS NULL) OR (cardinality(po_numbers) = ((last_event_id - first_event_id) + 1))))),
+  constraint issued_events_mailed CHECK (((mailed IS NULL) OR ((cardinality(mailed) = ((last_event_id - first_event_id) + 1)) AND (0 <= ALL (mailed)) AND (255 >= ALL (mailed)) AND (array_position(mailed, NULL::smallint) IS NULL) AND ((first_invoice_id & (255)::bigint) = 0) AND (records = '[{}]'::jsonb) AND (num_nonnulls(places, method_ids, po_numbers) = 0))))
 );
-CREATE UNIQUE INDEX issued_events_by_invoice ON issued_events USING btree (account_id, first_invoice_id);
 CREATE INDEX issued_events_by_time ON issued_events USING btree (account_id, recorded_at);
+CREATE UNIQUE INDEX issued_events_of_invoice ON issued_events USING btree (account_id, first_invoice_id) WHERE (mailed IS NULL);
+CREATE INDEX issued_events_of_mailed ON issued_events USING btree (account_id, first_invoice_id) WHERE (mailed IS NOT NULL);
+CREATE INDEX issued_events_of_mails ON issued_events USING btree (account_id, first_event_id) WHERE (mailed IS NOT NULL);
 alter table issued_events enable row level security;
 create policy account on issued_events to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on issued_events to perennial_app;

@@ -3,26 +3,38 @@ import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts
 
 /**
  * The parts of statements that find an event in a row of `issued_events`, where those of invoices that are issued together are, by its place
- * (decision 29). A row is called `s`.
+ * (decision 29), and those of mails with invoices that are queued together (decision 45). A row is called `s`.
  */
 
-/** Most events of a row, so that a reader of one knows how far back its row can begin. */
+/** Most events of a row, and most identifiers that the invoices of one are apart, so that a reader of one knows how far back its row can begin. */
 export const EVENTS_MAX = 256
 
-export const ISSUED = fragment`'invoice.issued'`
+/** A type of events that share rows. */
+export type SharedType = 'invoice.issued' | 'invoice.mail_queued'
 
-/** The invoice of the event `p.id` of a row. */
-export const INVOICE_OF_EVENT = fragment`s.first_invoice_id + (p.id - s.first_event_id)`
+/** The type of the events of a row. */
+export const TYPE_OF_ROW = fragment`case when s.mailed is null then 'invoice.issued' else 'invoice.mail_queued' end`
+
+/** Returns the condition that the events of a row are of a type; null: of any. */
+export const rowsOf = (type: SharedType | null): Fragment => {
+  if (type === null) return fragment`true`
+  return type === 'invoice.issued' ? fragment`s.mailed is null` : fragment`s.mailed is not null`
+}
+
+/** Returns the invoice of an event of a row. */
+export const invoiceOf = (id: Fragment): Fragment =>
+  fragment`s.first_invoice_id + coalesce(s.mailed[(${id} - s.first_event_id)::integer + 1], ${id} - s.first_event_id)`
 
 /** Place of the event `p.id` in its row, counted from 1. */
 const PLACE_OF_EVENT = fragment`(p.id - s.first_event_id)::integer + 1`
 
-/** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number. */
+/** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number; of a mail its invoice. */
 export const RECORD_OF_EVENT = fragment`
+  case when s.mailed is not null then jsonb_build_object('invoiceID', ${invoiceOf(fragment`p.id`)}) else
   (s.records -> case when s.places is not null then s.places[${PLACE_OF_EVENT}]::integer
                      when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end)
     || case when s.method_ids[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('customerPaymentMethodID', s.method_ids[${PLACE_OF_EVENT}]) end
-    || case when s.po_numbers[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('poNumber', s.po_numbers[${PLACE_OF_EVENT}]) end`
+    || case when s.po_numbers[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('poNumber', s.po_numbers[${PLACE_OF_EVENT}]) end end`
 
 /** Returns the condition that a row has an event. */
 export const holdsEvent = (account: AccountId, row: string, id: Fragment): Fragment => {
@@ -31,7 +43,18 @@ export const holdsEvent = (account: AccountId, row: string, id: Fragment): Fragm
     ${s}.account_id = ${account} and ${s}.first_event_id <= ${id} and ${s}.first_event_id > ${id} - ${EVENTS_MAX} and ${s}.last_event_id >= ${id}`
 }
 
-/** Returns the condition that a row has the event of an invoice. */
-export const holdsInvoice = (account: AccountId, id: Fragment): Fragment => fragment`
-  s.account_id = ${account} and s.first_invoice_id <= ${id} and s.first_invoice_id > ${id} - ${EVENTS_MAX}
-    and ${id} - s.first_invoice_id <= s.last_event_id - s.first_event_id`
+/** Returns what finds the events of an invoice in rows of a type, each as its `id` and the `first` and time of its row. */
+export const eventsOfInvoice = (account: AccountId, type: SharedType | null, invoice: Fragment): Fragment => {
+  const issued = fragment`
+    select s.first_event_id + (${invoice} - s.first_invoice_id) as id, s.first_event_id as first, s.happened_at from issued_events s
+     where s.account_id = ${account} and s.mailed is null and s.first_invoice_id <= ${invoice} and s.first_invoice_id > ${invoice} - ${EVENTS_MAX}
+       and ${invoice} - s.first_invoice_id <= s.last_event_id - s.first_event_id`
+  const mailed = fragment`
+    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1, s.first_event_id, s.happened_at from issued_events s
+     where s.account_id = ${account} and s.mailed is not null and s.first_invoice_id = ${invoice} - (${invoice} & ${EVENTS_MAX - 1})
+       and (${invoice} & ${EVENTS_MAX - 1})::smallint = any (s.mailed)`
+  if (type === 'invoice.issued') return issued
+  return type === null
+    ? fragment`${issued} union all ${mailed}`
+    : fragment`select id, first, happened_at from (${mailed}) m(id, first, happened_at)`
+}

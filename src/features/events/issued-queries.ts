@@ -5,10 +5,10 @@ import { countOf, type Queryable, type Transaction } from '../../platform/databa
 import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import { EVENTS_MAX, holdsInvoice, ISSUED } from './issued-place-queries.ts'
+import { EVENTS_MAX, eventsOfInvoice, rowsOf, type SharedType } from './issued-place-queries.ts'
 
 /**
- * Events of issued invoices: writing, listing and counting the rows of `issued_events`. A row is called `s`.
+ * Events of invoices that share rows, of their issue and of their mails: writing, listing and counting the rows of `issued_events`. A row is called `s`.
  */
 
 /** Invoices that are issued together, in their order, and what the event of each keeps. */
@@ -42,11 +42,37 @@ export function insertIssuedEvents(tx: Transaction, issued: IssuedInvoices) {
        group by event - d.place, invoice - d.place, (d.place - 1) / ${EVENTS_MAX}
       returning first_event_id, last_event_id, first_invoice_id),
     written as (
-      select first_event_id + k as event_id, ${ISSUED} as type, first_invoice_id + k as record_id
+      select first_event_id + k as event_id, 'invoice.issued' as type, first_invoice_id + k as record_id
         from rows_written cross join lateral generate_series(0, last_event_id - first_event_id) as k
        where exists (select 1 from endpoints) order by 1)
     ${deliveriesOfWritten(tx.account)}`)
 }
+
+/**
+ * Returns the statement that writes the events of mails with invoices that one of its parts queues, and their deliveries. Of that part, `mailed`, are read the
+ * invoices (`document_id`); a row is of those within 256 identifiers.
+ */
+export const eventsOfMails = (
+  account: AccountId,
+  happenedAt: Instant,
+  actor: string,
+  mailed: Fragment,
+): Fragment => fragment`
+    with ${endpointsOf(account)}, mailed as (${mailed}),
+    drawn as materialized (
+      select nextval('events_event_id_seq') as event, m.invoice, row_number() over (order by m.invoice) as place
+        from (select document_id as invoice from mailed order by 1) m),
+    rows_written as (
+      insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
+      select ${account}, min(d.event), max(d.event), min(d.invoice - (d.invoice & ${EVENTS_MAX - 1})), ${happenedAt}::timestamptz, ${actor}, '[{}]',
+             array_agg((d.invoice & ${EVENTS_MAX - 1})::smallint order by d.event)
+        from drawn d group by d.event - d.place, d.invoice / ${EVENTS_MAX}
+      returning first_event_id, first_invoice_id, mailed),
+    written as (
+      select r.first_event_id + m.place - 1 as event_id, 'invoice.mail_queued' as type, r.first_invoice_id + m.distance as record_id
+        from rows_written r cross join lateral unnest(r.mailed) with ordinality as m(distance, place)
+       where exists (select 1 from endpoints) order by 1)
+    ${deliveriesOfWritten(account)}`
 
 /** Returns the relation `r` of the invoices, in their order. */
 function drawnFor({ ids, keptOf, methodIds, poNumbers }: IssuedInvoices): Fragment {
@@ -91,8 +117,10 @@ function keptInRow({ kept, keptOf }: IssuedInvoices): { records: Fragment; place
   }
 }
 
-/** Limits of a list of events of issued invoices. */
-interface IssuedFilter {
+/** Limits of a list of events that share rows. */
+interface SharedFilter {
+  /** Null: of both. */
+  type: SharedType | null
   customerId?: Id | null
   recordId?: Id | null
   /** Inclusive. */
@@ -101,28 +129,25 @@ interface IssuedFilter {
   before?: Instant | null
 }
 
-const inTime = ({ from, before }: IssuedFilter): Fragment => fragment`
+const inTime = ({ from, before }: SharedFilter): Fragment => fragment`
   ${from == null ? NOTHING : fragment`and s.happened_at >= ${from}`}
   ${before == null ? NOTHING : fragment`and s.happened_at < ${before}`}`
 
 // Fenced by "offset 0": row security keeps a bound that is computed of another table from the index, unless it is a subquery's parameter.
-const ofInvoices = (account: AccountId, { customerId, recordId }: IssuedFilter): Fragment => fragment`
+const ofInvoices = (account: AccountId, { type, customerId, recordId }: SharedFilter): Fragment => fragment`
   invoices i
-     cross join lateral (
-       select s.first_event_id, s.first_invoice_id, s.happened_at from issued_events s where ${holdsInvoice(account, fragment`i.invoice_id`)} offset 0) s
+     cross join lateral (select * from (${eventsOfInvoice(account, type, fragment`i.invoice_id`)}) e offset 0) s
      where i.account_id = ${account} ${customerId == null ? NOTHING : fragment`and i.customer_id = ${customerId}`}
            ${recordId == null ? NOTHING : fragment`and i.invoice_id = ${recordId}`}`
 
-const isOfSome = ({ customerId, recordId }: IssuedFilter): boolean => customerId != null || recordId != null
+const isOfSome = ({ customerId, recordId }: SharedFilter): boolean => customerId != null || recordId != null
 
-/** Returns what lists events of issued invoices from the start of a page on, in its direction: each as `id`, and the `first` of its row. */
-export function issuedFrom(account: AccountId, filter: IssuedFilter, start: PageStart): Fragment {
+/** Returns what lists events that share rows from the start of a page on, in its direction: each as `id`, and the `first` of its row. */
+export function sharedFrom(account: AccountId, filter: SharedFilter, start: PageStart): Fragment {
   const [order, { fromId }] = [direction(start), start]
   if (isOfSome(filter))
     return fragment`
-      select s.first_event_id + (i.invoice_id - s.first_invoice_id) as id, s.first_event_id as first
-        from ${ofInvoices(account, filter)} ${inTime(filter)}
-             and ${onwardFrom(start, fragment`s.first_event_id + (i.invoice_id - s.first_invoice_id)`)}
+      select s.id, s.first from ${ofInvoices(account, filter)} ${inTime(filter)} and ${onwardFrom(start, fragment`s.id`)}
        order by 1 ${order}`
   const ofRows = start.isNewestFirst
     ? fragment`s.first_event_id < ${fromId}`
@@ -130,24 +155,27 @@ export function issuedFrom(account: AccountId, filter: IssuedFilter, start: Page
   // Rows come in their order from the index, so only those of a page are gone through.
   return fragment`
     select e.id, s.first_event_id as first from issued_events s cross join lateral generate_series(s.first_event_id, s.last_event_id) as e(id)
-     where s.account_id = ${account} and ${ofRows} ${inTime(filter)} ${onward(start, 'e.id')}
+     where s.account_id = ${account} and ${rowsOf(filter.type)} and ${ofRows} ${inTime(filter)} ${onward(start, 'e.id')}
      order by s.first_event_id ${order}, e.id ${order}`
 }
 
 const onwardFrom = ({ fromId, isNewestFirst }: PageStart, id: Fragment): Fragment =>
   isNewestFirst ? fragment`${id} < ${fromId}` : fragment`${id} >= ${fromId}`
 
-/** Counts events of issued invoices. */
-export const countIssued = (db: Queryable, account: AccountId, filter: IssuedFilter) =>
+/** Counts events that share rows. */
+export const countShared = (db: Queryable, account: AccountId, filter: SharedFilter) =>
   countOf(
     db,
     isOfSome(filter)
       ? sql`select count(*) as "n" from ${ofInvoices(account, filter)} ${inTime(filter)}`
       : sql`select coalesce(sum(s.last_event_id - s.first_event_id + 1), 0)::bigint as "n" from issued_events s
-             where s.account_id = ${account} ${inTime(filter)}`,
+             where s.account_id = ${account} and ${rowsOf(filter.type)} ${inTime(filter)}`,
   )
 
-/** Returns what lists the invoices that were issued at an instant of real time or later. */
-export const issuedSince = (account: AccountId, since: Instant): Fragment => fragment`
-  select generate_series(s.first_invoice_id, s.first_invoice_id + (s.last_event_id - s.first_event_id))
-    from issued_events s where s.account_id = ${account} and s.recorded_at >= ${since}`
+/** Returns what lists the invoices that were issued, or queued for mail, at an instant of real time or later. */
+export const sharedSince = (account: AccountId, since: Instant): Fragment => fragment`
+  select s.first_invoice_id + m.distance from issued_events s
+   cross join lateral (
+     select generate_series(0, s.last_event_id - s.first_event_id) as distance where s.mailed is null
+     union all select unnest(s.mailed)) m
+   where s.account_id = ${account} and s.recorded_at >= ${since}`

@@ -4,11 +4,13 @@ import { addPackage, differencesOf, moveTo } from '../../../test/support/shop.ts
 import { sealLists } from '../../platform/database/housekeeping.ts'
 import { sql } from '../../platform/database/sql.ts'
 
-/** Events of invoices that are issued together share rows: every list reads them as if they did not, whoever draws identifiers meanwhile. */
+/** Events of invoices that are issued together, and of their mails, share rows: every list reads them as if they did not, whoever draws identifiers meanwhile. */
 
 const service = await startTestService()
 const SUBSCRIBERS = 320
 const WRITERS = 8
+/** Every third subscriber has an address. */
+const MAILED = 107
 
 interface Listed {
   eventID: number
@@ -44,7 +46,8 @@ beforeAll(async () => {
   client = await service.newAccount()
   const { packageID } = await addPackage(client, { price: 10 })
   const add = async (index: number): Promise<void> => {
-    const { customerID } = (await client.post('/v1/customers', { Name: `N${index}`, LastName: 'L' })).body
+    const Email = index % 3 === 0 ? `n${index}@example.com` : null
+    const { customerID } = (await client.post('/v1/customers', { Name: `N${index}`, LastName: 'L', Email })).body
     const poNumber = index % 5 === 0 ? `PO ${index}` : null
     const added = await client.post('/v1/subscriptions', { customerID, packageID, StartDate: '2027-01-10', poNumber })
     expect(added.status, added.text).toBe(201)
@@ -78,13 +81,47 @@ test('rows hold many events, but never more than 256, and break where identifier
   const rows = await service.db
     .reader(client.id)
     .rows<{ events: number }>(
-      sql`select (last_event_id - first_event_id + 1)::integer as events from issued_events where account_id = ${client.id}`,
+      sql`select (last_event_id - first_event_id + 1)::integer as events from issued_events where account_id = ${client.id} and mailed is null`,
     )
   const lengths = rows.map(({ events }) => events)
   expect(lengths.reduce((sum, one) => sum + one, 0)).toBe(SUBSCRIBERS * 3)
   expect(Math.max(...lengths)).toBeLessThanOrEqual(256)
   expect(lengths.length).toBeLessThan(SUBSCRIBERS * 2)
   expect(lengths.length).toBeGreaterThan(4)
+})
+
+test('each mail has its event, which says which invoice it was', async () => {
+  const mailed = all.filter(({ Type }) => Type === 'invoice.mail_queued')
+  expect(mailed).toHaveLength(MAILED * 3)
+  const ofInvoice = new Map(all.flatMap((event) => (event.Type === 'invoice.issued' ? [[event.RecordID, event]] : [])))
+  for (const { RecordID, customerID, Date, Record, eventID } of mailed) {
+    const issued = ofInvoice.get(RecordID)!
+    expect([customerID, Date, Record]).toEqual([issued.customerID, issued.Date, { invoiceID: RecordID }])
+    expect(eventID).toBeGreaterThan(issued.eventID)
+  }
+  expect(new Set(mailed.map(({ RecordID }) => RecordID)).size).toBe(MAILED * 3)
+  const queued = await service.db
+    .reader(client.id)
+    .rows<{ id: bigint }>(sql`select document_id as id from outbox where account_id = ${client.id} order by 1`)
+  expect(mailed.map(({ RecordID }) => RecordID).toSorted((a, b) => a - b)).toEqual(queued.map(({ id }) => Number(id)))
+  for (const size of [10, 199]) {
+    expect(await pages('type=invoice.mail_queued', size)).toEqual(mailed)
+    expect(idsOf(await pages('type=invoice.mail_queued&sort=-id', size))).toEqual(idsOf(mailed).toReversed())
+  }
+  expect((await client.get('/v1/events?type=invoice.mail_queued&total=true')).headers['total-count']).toBe(
+    String(mailed.length),
+  )
+  const { customerID, RecordID, eventID } = mailed[40]!
+  expect(idsOf(await list(`RecordID=${RecordID}&type=invoice.mail_queued`))).toEqual([eventID])
+  expect(await list(`customerID=${customerID}&type=invoice.mail_queued`)).toEqual(
+    mailed.filter((event) => event.customerID === customerID),
+  )
+  const rows = await service.db
+    .reader(client.id)
+    .rows<{ n: number }>(
+      sql`select count(*)::integer as n from issued_events where account_id = ${client.id} and mailed is not null`,
+    )
+  expect(rows[0]!.n).toBeLessThan(MAILED * 2)
 })
 
 test.each([7, 50, 199])('pages of %d are exact, from the oldest and from the newest', async (size) => {
@@ -101,7 +138,8 @@ test('pages are the same once blocks are counted, and deep ones are found', asyn
 
 test('filters by customer, record, type and time find what going through all of them finds', async () => {
   const issued = all.filter(({ Type }) => Type === 'invoice.issued')
-  const some = [issued[0], issued[200], issued.at(-1)] as Listed[]
+  const mailed = all.filter(({ Type }) => Type === 'invoice.mail_queued')
+  const some = [issued[0], issued[200], mailed[60], issued.at(-1)] as Listed[]
   for (const { customerID, RecordID, Date } of some) {
     const ofCustomer = all.filter((event) => event.customerID === customerID)
     expect(await list(`customerID=${customerID}`)).toEqual(ofCustomer)

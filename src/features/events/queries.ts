@@ -5,8 +5,8 @@ import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import { holdsEvent, INVOICE_OF_EVENT, ISSUED, RECORD_OF_EVENT } from './issued-place-queries.ts'
-import { countIssued, issuedFrom } from './issued-queries.ts'
+import { holdsEvent, invoiceOf, RECORD_OF_EVENT, type SharedType, TYPE_OF_ROW } from './issued-place-queries.ts'
+import { countShared, sharedFrom } from './issued-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
 export interface NewEvent {
@@ -271,9 +271,11 @@ const conditions = (account: AccountId, filter: EventFilter): Fragment => fragme
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
   ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
 
+const OF_EVENT = invoiceOf(fragment`p.id`)
+
 /** Rows of `events` and of `issued_events`: an event is in one of them. Of `p` are read its identifier, and the first of its row where it is in the latter. */
 const EVENT_COLUMNS = fragment`
-  p.id, coalesce(v.type, ${ISSUED}) as type, coalesce(v.record_id, ${INVOICE_OF_EVENT}) as "recordId",
+  p.id, coalesce(v.type, ${TYPE_OF_ROW}) as type, coalesce(v.record_id, ${OF_EVENT}) as "recordId",
   case when s.first_event_id is null then v.customer_id else i.customer_id end as "customerId",
   coalesce(v.happened_at, s.happened_at) as "happenedAt", coalesce(v.actor, s.actor) as actor, v.reason,
   coalesce(v.record, ${RECORD_OF_EVENT})::text as "record"`
@@ -281,22 +283,28 @@ const EVENT_COLUMNS = fragment`
 const joinedTo = (account: AccountId): Fragment => fragment`
   left join events v on v.account_id = ${account} and v.event_id = p.id and p.first is null
   left join issued_events s on s.account_id = ${account} and s.first_event_id = p.first
-  left join invoices i on i.account_id = ${account} and i.invoice_id = ${INVOICE_OF_EVENT}`
+  left join invoices i on i.account_id = ${account} and i.invoice_id = ${OF_EVENT}`
 
-const isOfIssued = ({ type }: EventFilter): boolean => type == null || type === 'invoice.issued'
+/** Returns which events that share rows a filter may find: null for all, undefined for none. */
+function sharedTypeOf({ type }: EventFilter): SharedType | null | undefined {
+  if (type == null) return null
+  return type === 'invoice.issued' || type === 'invoice.mail_queued' ? type : undefined
+}
 
 /** Lists events in the order in which they were written. */
 export function listEvents(db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) {
   const most = start.skip + limit
-  const issued = isOfIssued(filter)
-    ? fragment`union all (select id, first from (${issuedFrom(account, filter, start)}) o limit ${most})`
-    : NOTHING
+  const type = sharedTypeOf(filter)
+  const shared =
+    type === undefined
+      ? NOTHING
+      : fragment`union all (select id, first from (${sharedFrom(account, { ...filter, type }, start)}) o limit ${most})`
   return db.rows<RecordedEvent>(sql`
     select ${EVENT_COLUMNS}
       from (select id, first from (
               (select event_id as id, null::bigint as first from events where account_id = ${account} ${onward(start, 'event_id')}
                  ${conditions(account, filter)} order by event_id ${direction(start)} limit ${most})
-              ${issued}) o
+              ${shared}) o
              order by id ${inPage(start, limit)}) p ${joinedTo(account)}
      order by p.id ${direction(start)}`)
 }
@@ -308,11 +316,11 @@ export const listEventsById = (db: Queryable, account: AccountId, ids: readonly 
               from unnest(${arrayLiteral(ids)}::bigint[]) as w(id)) p ${joinedTo(account)}
      where v.event_id is not null or s.first_event_id is not null`)
 
-export const countEvents = async (db: Queryable, account: AccountId, filter: EventFilter): Promise<number> =>
-  (await countOf(
-    db,
-    sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`,
-  )) + (isOfIssued(filter) ? await countIssued(db, account, filter) : 0)
+export async function countEvents(db: Queryable, account: AccountId, filter: EventFilter): Promise<number> {
+  const statement = sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`
+  const type = sharedTypeOf(filter)
+  return (await countOf(db, statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
+}
 
 /** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
 export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>

@@ -4,7 +4,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { bigints } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { issuedSince } from './issued-queries.ts'
+import { sharedSince } from './issued-queries.ts'
 import { EVENT_TYPES, type EventType } from './queries.ts'
 
 /**
@@ -59,7 +59,7 @@ const updated = (account: AccountId, recordType: UpdatedType, since: Instant): F
   union
   select n.record_id from record_changes n
    where n.account_id = ${account} and n.record_type = ${recordType} and n.changed_at >= ${since}
-  ${recordType === 'invoice' ? fragment`union ${issuedSince(account, since)}` : NOTHING}
+  ${recordType === 'invoice' ? fragment`union ${sharedSince(account, since)}` : NOTHING}
   ${
     recordType === 'customer'
       ? fragment`union

@@ -104,7 +104,7 @@ test('issued invoices’ events, of which only the rows of a page are gone throu
   )
   const recordId = BigInt(rows[0]!.id)
   const plan = await planOf((db) => listEvents(db, client.id, { type, recordId }, start, 101))
-  expect(plan).toContain('issued_events_by_invoice')
+  expect(plan).toContain('issued_events_of_invoice')
   expect(plan).not.toMatch(/Seq Scan on (invoices|events)/)
 })
 

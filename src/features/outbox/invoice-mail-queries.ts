@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { eventsFrom } from '../events/queries.ts'
+import { eventsOfMails } from '../events/issued-queries.ts'
 import { firstState, type Sender } from './queries.ts'
 
 /** Statements that put mails with invoices into the outbox as their facts. */
@@ -47,13 +47,5 @@ export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) =>
 /** Puts the mails with invoices of those customers who wish them, and can be reached, into the outbox, each with its event. */
 export const insertInvoiceMails = (tx: Transaction, queued: QueuedInvoices, actor: string) =>
   tx.rows(
-    sql`${eventsFrom(
-      tx.account,
-      { type: 'invoice.mail_queued', happenedAt: queued.at, actor, reason: null },
-      {
-        with: fragment`mailed as (${insertion(tx, queued, true)} returning outbox_id, document_id, customer_id)`,
-        rows: fragment`
-        select document_id as record_id, customer_id, jsonb_build_object('invoiceID', document_id) as record from mailed order by outbox_id`,
-      },
-    )}`,
+    sql`${eventsOfMails(tx.account, queued.at, actor, fragment`${insertion(tx, queued, true)} returning document_id`)}`,
   )

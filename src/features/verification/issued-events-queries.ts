@@ -18,7 +18,19 @@ export const listEventsDifferences = (db: Queryable, account: AccountId) =>
         select count(*) as count from invoices i
          where i.account_id = ${account} and i.invoice_id >= s.first_invoice_id
            and i.invoice_id <= s.first_invoice_id + (s.last_event_id - s.first_event_id) and i.issued_at = s.happened_at) i
-     where s.account_id = ${account} and i.count <> s.last_event_id - s.first_event_id + 1
+     where s.account_id = ${account} and s.mailed is null and i.count <> s.last_event_id - s.first_event_id + 1
+     order by s.first_event_id limit 1000`)
+
+/** Lists rows of events of mails that name invoices which are not there, or were not issued by then. */
+export const listMailsDifferences = (db: Queryable, account: AccountId) =>
+  db.rows<EventsDifference>(sql`
+    select s.first_invoice_id as "firstInvoiceId", (s.last_event_id - s.first_event_id + 1)::integer as "events", i.count::integer as "invoices"
+      from issued_events s
+      cross join lateral (
+        select count(*) as count from invoices i
+         where i.account_id = ${account} and i.invoice_id >= s.first_invoice_id and i.invoice_id < s.first_invoice_id + 256
+           and (i.invoice_id - s.first_invoice_id)::smallint = any (s.mailed) and i.issued_at <= s.happened_at) i
+     where s.account_id = ${account} and s.mailed is not null and i.count <> s.last_event_id - s.first_event_id + 1
      order by s.first_event_id limit 1000`)
 
 /** Lists rows of events of which an identifier is given once more: by the next row, or by an event of its own. */
@@ -38,5 +50,5 @@ export const countIssuedInvoices = (db: Queryable, account: AccountId) =>
     sql`
     select (select count(*) from invoices where account_id = ${account} and number is not null) as "invoices",
            (select count(*) from events where account_id = ${account} and type = 'invoice.issued')
-             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from issued_events where account_id = ${account})::bigint as "events"`,
+             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from issued_events where account_id = ${account} and mailed is null)::bigint as "events"`,
   )

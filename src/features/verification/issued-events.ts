@@ -1,7 +1,15 @@
 import type { Check } from './difference.ts'
-import { countIssuedInvoices, listEventsDifferences, listEventsTwice } from './issued-events-queries.ts'
+import {
+  countIssuedInvoices,
+  listEventsDifferences,
+  listEventsTwice,
+  listMailsDifferences,
+} from './issued-events-queries.ts'
 
-/** Events of issued invoices: each row of them is that of invoices which are there, no identifier is given twice, and there is one for each invoice. */
+/**
+ * Events of invoices that share rows: each row is that of invoices which are there, no identifier is given twice, and there is one event of its issue for each
+ * invoice. Events of mails name invoices that were issued.
+ */
 export const issuedEvents: Check = {
   name: 'events of invoices',
   isAtOnce: true,
@@ -14,6 +22,17 @@ export const issuedEvents: Check = {
         recordType: 'invoice',
         recordId: firstInvoiceId,
         what: 'events of it and those issued with it',
+        stored: String(events),
+        expected: String(invoices),
+      })
+    reading.goOn()
+    const mails = await listMailsDifferences(tx, tx.account)
+    for (const { firstInvoiceId, events, invoices } of mails)
+      report({
+        customerId: null,
+        recordType: 'invoice',
+        recordId: firstInvoiceId,
+        what: 'events of mails with it and the 255 after it',
         stored: String(events),
         expected: String(invoices),
       })
@@ -39,6 +58,6 @@ export const issuedEvents: Check = {
         stored: String(events),
         expected: String(invoices),
       })
-    return differences.length + twice.length + 1
+    return differences.length + mails.length + twice.length + 1
   },
 }

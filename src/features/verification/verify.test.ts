@@ -469,7 +469,7 @@ test('a count that lets deep pages skip is what is there', async () => {
 })
 
 test('events of issued invoices are those of invoices that are there, each once', async () => {
-  const last = `first_event_id = (select max(first_event_id) from issued_events where account_id = :account)`
+  const last = `first_event_id = (select max(first_event_id) from issued_events where account_id = :account and mailed is null)`
   const moved = await tampered(
     `update issued_events set first_invoice_id = first_invoice_id + 7000 where account_id = :account and ${last}`,
   )
@@ -491,6 +491,20 @@ test('events of issued invoices are those of invoices that are there, each once'
       /^events of invoices: invoice #: last event of those issued with it says \d+, should say less than \d+, which is another event$/,
     ),
   ])
+})
+
+test('events of mails are those of invoices that were issued by then', async () => {
+  const ofMails = (invoice: string, happenedAt: string) => `
+    insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
+    select :account, 9000000000, 9000000000, i - (i & 255), ${happenedAt}, 'x', '[{}]', array[(i & 255)::smallint] from (select ${invoice} as i) x`
+  const issued = `(select max(invoice_id) from invoices where account_id = :account and number is not null)`
+  for (const change of [ofMails('7000003', 'now()'), ofMails(issued, `'2001-01-01'`)])
+    expect(reported(await tampered(change.trim()))).toEqual([
+      expect.stringMatching(
+        /^events of invoices: invoice #: events of mails with it and the 255 after it says 1, should say 0$/,
+      ),
+    ])
+  expect(reported(await tampered(ofMails(issued, `'2999-01-01'`).trim()))).toEqual([])
 })
 
 test('events of usage in bulk find their reports, and tell what is stored of them', async () => {
