@@ -38,9 +38,9 @@ export interface Child<Said> {
   ended: Promise<void>
 }
 
-/** Runs a bundled program, which answers with process.send. */
-export function run<Said>(file: string, settings: object): Child<Said> {
-  const child = spawn(process.execPath, ['--enable-source-maps', file, JSON.stringify(settings)], {
+/** Runs a bundled program, which answers with process.send; `flags` are for Node. */
+export function run<Said>(file: string, settings: object, flags: readonly string[] = []): Child<Said> {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...flags, file, JSON.stringify(settings)], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

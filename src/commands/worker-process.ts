@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { BULK_FLAGS } from '../platform/engine-flags.ts'
 import type { WorkerStatus } from '../platform/metrics.ts'
 import { steadyClock } from '../platform/steady-clock.ts'
 
@@ -89,7 +90,7 @@ const together = (a: WorkerStatus, b: WorkerStatus): WorkerStatus => ({
 export function startWorkerProcess(deps: WorkerProcessDeps): WorkerProcess {
   const { root, log, onRunFinished, onStatus } = deps
   // Only results are printed to stdout, and these are the service's.
-  const [program, ...words] = deps.command ?? [process.execPath, join(root, 'bin', 'perennial.js')]
+  const [program, ...words] = deps.command ?? [process.execPath, ...BULK_FLAGS, join(root, 'bin', 'perennial.js')]
   let isStopping = false
   let againMs = AGAIN_MS_MIN
   let timer: NodeJS.Timeout | undefined

@@ -204,16 +204,18 @@ function recordIssued(
   { ids, poNumbers, collected }: StampedInvoices,
   own: readonly Collection[] | null,
 ) {
-  const written = new Map<string, string>()
+  const written = new Map<string, Map<string, string>>()
   const texts = shapeOf.map((place, index) => {
     const { invoice, kept } = shapes[place] as InvoiceShape
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
     const { isCollectionHold } = invoice
     if (gatewayId === null && paymentMethodId === null && nextTryDate === null && !isCollectionHold) return kept
-    // Those who are tried mostly keep the same, which is written out once.
-    const key = `${gatewayId} ${paymentMethodId === null} ${nextTryDate} ${isCollectionHold} ${kept}`
-    const text = written.get(key) ?? withCollection(kept, { gatewayId, paymentMethodId, nextTryDate, isCollectionHold })
-    written.set(key, text)
+    // Those who are tried mostly keep the same, which is written out once. The text itself is looked up first: its hash is known, and that of a longer one would not be.
+    const ofKept = written.get(kept) ?? new Map<string, string>()
+    if (ofKept.size === 0) written.set(kept, ofKept)
+    const key = `${gatewayId} ${paymentMethodId === null} ${nextTryDate} ${isCollectionHold}`
+    const text = ofKept.get(key) ?? withCollection(kept, { gatewayId, paymentMethodId, nextTryDate, isCollectionHold })
+    ofKept.set(key, text)
     return text
   })
   const methodIds = collected?.methodIds ?? null

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -20,7 +21,7 @@ export interface QueuedInvoices {
 const insertion = (tx: Transaction, queued: QueuedInvoices, isWished: boolean): Fragment => fragment`
     insert into outbox (account_id, created_at, status, next_try_at, customer_id, template, to_address, cc_address, message_id, document_kind, document_id, facts)
     select ${tx.account}, ${queued.at}::timestamptz, ${firstState(queued.isHeld)}, c.customer_id, 'invoice', c.email, c.email_cc,
-           '<' || gen_random_uuid() || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}
+           ${`<${randomUUID()}.`} || i.invoice_id || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}
       from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
      where i.account_id = ${tx.account} and i.invoice_id = any(${arrayLiteral(queued.ids)}::bigint[])
        ${isWished ? fragment`and c.auto_send_invoice` : NOTHING} and c.email is not null
@@ -36,7 +37,7 @@ function factsOf({ name, colour, country, locale }: Sender): Fragment {
     ${ofAccount} || ',"locale":' || to_json(coalesce(c.locale, ${locale}))::text || ',"isCompany":' || c.is_company::text
       || ',"name":' || to_json(c.name)::text || ',"lastName":' || coalesce(to_json(c.last_name)::text, 'null')
       || ',"invoiceId":"' || i.invoice_id || '","linkCounter":' || i.link_counter || ',"number":"' || i.number
-      || '","invoiceDate":' || to_json(i.invoice_date)::text || ',"dueDate":' || to_json(i.due_date)::text || ',"currency":' || to_json(i.currency)::text
+      || '","invoiceDate":' || to_json(i.invoice_date)::text || ',"dueDate":' || to_json(i.due_date)::text || ',"currency":"' || i.currency || '"'
       || ',"totalMinor":"' || i.total_minor || '","balanceMinor":"' || i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor || '"}'`
 }
 
