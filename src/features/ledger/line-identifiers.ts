@@ -16,8 +16,10 @@ export interface LineIdentifiers {
 export function textOfIdentifiers(firsts: readonly (Id | null)[], countAt: (place: number) => number): string {
   let text = ''
   let next: Id | undefined
-  for (const [place, first] of firsts.entries()) {
-    if (first === null) continue
+  // By number: an iterator makes two objects for each.
+  for (let place = 0; place < firsts.length; place += 1) {
+    const first = firsts[place]
+    if (first == null) continue
     if (first !== next) text += `\n${place}\u001f${first}`
     next = first + BigInt(countAt(place))
   }

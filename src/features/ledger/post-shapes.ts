@@ -79,8 +79,8 @@ async function raiseAll(
   { customerIds, shapeOf }: PostedInvoices,
 ): Promise<HasUnapplied[]> {
   const owed = new Map<string, { customerIds: CustomerId[]; amountsMinor: bigint[] }>()
-  for (const [index, place] of shapeOf.entries()) {
-    const { currency, receivableMinor } = shapes[place]!
+  for (let index = 0; index < shapeOf.length; index += 1) {
+    const { currency, receivableMinor } = shapes[shapeOf[index]!]!
     let ofCurrency = owed.get(currency)
     if (!ofCurrency) owed.set(currency, (ofCurrency = { customerIds: [], amountsMinor: [] }))
     ofCurrency.customerIds.push(customerIds[index]!)

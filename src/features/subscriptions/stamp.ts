@@ -34,10 +34,12 @@ export async function billSteady(
   const { groups, dueCount } = await listSteady(tx, tx.account, customers, due)
   if (groups.length === 0) return NOTHING_STEADY
   const [shaped, sweptOn] = await Promise.all([shapesOf(tx, context, groups, due), findSweptOn(tx)])
-  const found = shaped.flatMap(({ shape, members }) => members.map((member): Found => ({ member, shape })))
+  const found = shaped.flatMap(({ shape, members }) =>
+    members.map((member): Found => ({ member, shape, order: Number(member.customerId) })),
+  )
   if (found.length === 0) return NOTHING_STEADY
   // Each customer has one.
-  found.sort((a, b) => (a.member.customerId < b.member.customerId ? -1 : 1))
+  found.sort((a, b) => a.order - b.order)
   // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
   await write(tx, context, found, later(context.moment.today, sweptOn ?? context.moment.today))
   return { plans: found.map(({ shape }) => shape.plan), isAll: dueCount === found.length }
@@ -47,6 +49,8 @@ export async function billSteady(
 interface Found {
   member: SteadyMember
   shape: SteadyShape
+  /** The customer's identifier, which is below 2^53, as what is compared quickly. */
+  order: number
 }
 
 async function write(
