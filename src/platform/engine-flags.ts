@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 /** Work, in units of V8, after which it looks at a function again to compile it better: 45 times as much as it does by itself. */
 const BUDGET = 3_000_000
 
-/** What may be added to the memory that was in use after a full collection, in percent, before the next one; V8 by itself lets it grow to four times as much. */
+/** Memory that may be added to what was in use after a full collection, in percent, before the next one; V8 by itself lets it grow to four times as much. */
 const GROWTH = 50
 
-/** What a process for bulk work is started with: it collects garbage in its own thread. Threads beside it take more of the processors than they save it. */
+/** Flags of Node that a process for bulk work is started with: it collects garbage in its own thread. Threads beside it take more of the processors than they save it. */
 export const BULK_FLAGS: readonly string[] = ['--single-threaded-gc']
 
 /**

@@ -6,7 +6,7 @@ import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './queries.ts'
-import { holdsEvent, invoiceOf, TYPE_OF_ROW } from './issued-place-queries.ts'
+import { holdsEvent, invoiceOfEvent, TYPE_OF_ROW } from './issued-place-queries.ts'
 
 /**
  * Deliveries: events that endpoints (webhooks) are sent. They are written here because each is written with its event; sending is the part of
@@ -49,7 +49,7 @@ export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDeliv
     select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
       from (select type, record_id from events where account_id = ${tx.account} and event_id = ${eventId}
             union all
-            select ${TYPE_OF_ROW}, ${invoiceOf(fragment`${eventId}::bigint`)} from issued_events s
+            select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`${eventId}::bigint`)} from issued_events s
              where ${holdsEvent(tx.account, 's', fragment`${eventId}::bigint`)}) e`)
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
@@ -68,7 +68,7 @@ const eventsIn = (account: AccountId, { from, before, types }: EventRange) => {
       where v.account_id = ${account} and v.happened_at >= ${from} and v.happened_at < ${before}
         and v.type <> 'webhook.tested' and ${isAsked(fragment`v.type`)}
      union all
-     select k.id, ${TYPE_OF_ROW}, ${invoiceOf(fragment`k.id`)}
+     select k.id, ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`k.id`)}
        from issued_events s cross join lateral generate_series(s.first_event_id, s.last_event_id) as k(id)
       where s.account_id = ${account} and s.happened_at >= ${from} and s.happened_at < ${before} and ${isAsked(TYPE_OF_ROW)}) e`
 }

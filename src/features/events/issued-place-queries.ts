@@ -22,7 +22,7 @@ export const rowsOf = (type: SharedType | null): Fragment => {
 }
 
 /** Returns the invoice of an event of a row. */
-export const invoiceOf = (id: Fragment): Fragment =>
+export const invoiceOfEvent = (id: Fragment): Fragment =>
   fragment`s.first_invoice_id + coalesce(s.mailed[(${id} - s.first_event_id)::integer + 1], ${id} - s.first_event_id)`
 
 /** Place of the event `p.id` in its row, counted from 1. */
@@ -30,7 +30,7 @@ const PLACE_OF_EVENT = fragment`(p.id - s.first_event_id)::integer + 1`
 
 /** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number; of a mail its invoice. */
 export const RECORD_OF_EVENT = fragment`
-  case when s.mailed is not null then jsonb_build_object('invoiceID', ${invoiceOf(fragment`p.id`)}) else
+  case when s.mailed is not null then jsonb_build_object('invoiceID', ${invoiceOfEvent(fragment`p.id`)}) else
   (s.records -> case when s.places is not null then s.places[${PLACE_OF_EVENT}]::integer
                      when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end)
     || case when s.method_ids[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('customerPaymentMethodID', s.method_ids[${PLACE_OF_EVENT}]) end

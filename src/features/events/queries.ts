@@ -5,7 +5,7 @@ import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import { holdsEvent, invoiceOf, RECORD_OF_EVENT, type SharedType, TYPE_OF_ROW } from './issued-place-queries.ts'
+import { holdsEvent, invoiceOfEvent, RECORD_OF_EVENT, type SharedType, TYPE_OF_ROW } from './issued-place-queries.ts'
 import { countShared, sharedFrom } from './issued-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
@@ -271,7 +271,7 @@ const conditions = (account: AccountId, filter: EventFilter): Fragment => fragme
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
   ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
 
-const OF_EVENT = invoiceOf(fragment`p.id`)
+const OF_EVENT = invoiceOfEvent(fragment`p.id`)
 
 /** Rows of `events` and of `issued_events`: an event is in one of them. Of `p` are read its identifier, and the first of its row where it is in the latter. */
 const EVENT_COLUMNS = fragment`

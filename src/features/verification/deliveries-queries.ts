@@ -1,7 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import { holdsEvent, invoiceOf, TYPE_OF_ROW } from '../events/issued-place-queries.ts'
+import { holdsEvent, invoiceOfEvent, TYPE_OF_ROW } from '../events/issued-place-queries.ts'
 
 export interface CheckedDelivery {
   id: Id
@@ -20,7 +20,7 @@ export const listDeliveryDifferences = (db: Queryable, account: AccountId) =>
       left join lateral (
         select v.type, v.record_id from events v where v.account_id = ${account} and v.event_id = d.event_id
         union all
-        select ${TYPE_OF_ROW}, ${invoiceOf(fragment`d.event_id`)} from issued_events s
+        select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`d.event_id`)} from issued_events s
          where ${holdsEvent(account, 's', fragment`d.event_id`)}) e on true
      where d.account_id = ${account} and (e.type is distinct from d.type or e.record_id is distinct from d.record_id)
      order by d.delivery_id limit 1000`)
