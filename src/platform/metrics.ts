@@ -274,12 +274,12 @@ const gauges = (registers: Registry[]) => ({
   memory: new Gauge({ name: 'perennial_resident_bytes', help: 'Resident memory of this process', registers }),
   workerMemory: new Gauge({
     name: 'perennial_worker_resident_bytes',
-    help: 'Resident memory of the worker that this process has started',
+    help: 'Resident memory of the workers that this process has started',
     registers,
   }),
   workerPool: new Gauge({
     name: 'perennial_worker_database_connections',
-    help: 'Database connections of the worker that this process has started, by state',
+    help: 'Database connections of the workers that this process has started, by state',
     labelNames: ['state'],
     registers,
   }),
