@@ -117,8 +117,11 @@ describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () =>
     const page = await browser.newPage()
     await page.goto(`${address}${path}/pay`)
     await page.getByRole('button').dblclick()
-    // The answer to the second press may come while the first still charges: then the page asks to be loaded again.
-    await page.getByText(/✓ Paid|load this page again/).waitFor()
+    // The answer to the second press may come while the first still charges: then the page asks to be loaded again, or says that a payment is on its way.
+    await page
+      .getByText(/✓ Paid|load this page again|Payment on its way/)
+      .first()
+      .waitFor()
     const isPaid = async () => {
       await page.goto(address + path)
       return page.getByText('✓ Paid').isVisible()
