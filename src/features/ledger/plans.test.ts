@@ -5,6 +5,7 @@ import { clientConfig } from '../../platform/database/database.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listEvents } from '../events/queries.ts'
+import { listInvoices } from '../invoices/queries.ts'
 import { chargesBeyond } from '../reports/deferred-queries.ts'
 import type { ReportPeriod } from '../reports/period-queries.ts'
 import { revenueOfPeriod } from '../reports/revenue-queries.ts'
@@ -106,6 +107,21 @@ test('issued invoices’ events, of which only the rows of a page are gone throu
   const plan = await planOf((db) => listEvents(db, client.id, { type, recordId }, start, 101))
   expect(plan).toContain('issued_events_of_invoice')
   expect(plan).not.toMatch(/Seq Scan on (invoices|events)/)
+})
+
+test('a page of invoices of a customer who has 50,000, of which only those of the page are read', async () => {
+  const { rows } = await owner.query<{ id: string }>(
+    `select max(customer_id) as id from perennial.invoices where account_id = ${client.id}`,
+  )
+  const customerId = BigInt(rows[0]!.id)
+  for (const isNewestFirst of [false, true]) {
+    const page = { fromId: isNewestFirst ? 2n ** 40n : 0n, skip: 300, isNewestFirst }
+    const plan = await planOf((db) => listInvoices(db, client.id, { customerId }, page, 101, '2026-01-01'))
+    // All invoices of the account are his, so that the index of all is as good as that of his.
+    expect(plan).toMatch(/Merge Append[^]*Index Scan (Backward )?using invoices_(pkey|in_rows_of_customer) on invoices/)
+    expect(plan).toMatch(/Index Scan using invoices_of_customer on invoices/)
+    expect(plan).not.toMatch(/Seq Scan on invoices/)
+  }
 })
 
 test.each([
