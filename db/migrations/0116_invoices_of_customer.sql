@@ -1,6 +1,6 @@
 -- step by step
 /*
- * Invoices of a customer without their identifiers, so that PostgreSQL keeps the entries of one customer together: a fifth of the pages, of which a run touches each
+ * Invoices of a customer without their identifiers, so that PostgreSQL keeps the entries of one customer together on few pages, of which a run touches each
  * once a month and writes it to the log whole. A page of invoices finds those that are kept with shapes, of which a customer has one a period, and sorts them; the
  * others, of which a customer may have any number, are in an index of their own in their order.
  */

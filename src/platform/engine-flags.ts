@@ -17,7 +17,7 @@ export const BULK_FLAGS: readonly string[] = ['--single-threaded-gc']
  *
  * - It compiles its functions better later, on Node 20. Most of what a worker does is over in seconds, and is done by hundreds of functions, each run some
  *   thousand times: compiling them took threads beside it half as long again as the work itself. What runs for minutes is still compiled.
- * - It collects sooner what lived longer than a moment: a run of a million held 215 MB, of which a quarter was in use, and holds 145 with ten more
+ * - It collects sooner what lived longer than a moment: a run of a million held 215 MB, of which a quarter was in use, and holds 149 with ten more
  *   collections of 4 ms.
  */
 export function fitForBulkWork(): void {

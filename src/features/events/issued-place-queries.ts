@@ -50,11 +50,9 @@ export const eventsOfInvoice = (account: AccountId, type: SharedType | null, inv
      where s.account_id = ${account} and s.mailed is null and s.first_invoice_id <= ${invoice} and s.first_invoice_id > ${invoice} - ${EVENTS_MAX}
        and ${invoice} - s.first_invoice_id <= s.last_event_id - s.first_event_id`
   const mailed = fragment`
-    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1, s.first_event_id, s.happened_at from issued_events s
+    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1 as id, s.first_event_id as first, s.happened_at from issued_events s
      where s.account_id = ${account} and s.mailed is not null and s.first_invoice_id = ${invoice} - (${invoice} & ${EVENTS_MAX - 1})
        and (${invoice} & ${EVENTS_MAX - 1})::smallint = any (s.mailed)`
-  if (type === 'invoice.issued') return issued
-  return type === null
-    ? fragment`${issued} union all ${mailed}`
-    : fragment`select id, first, happened_at from (${mailed}) m(id, first, happened_at)`
+  if (type === null) return fragment`${issued} union all ${mailed}`
+  return type === 'invoice.issued' ? issued : mailed
 }
