@@ -1471,7 +1471,6 @@ END))
 );
 CREATE INDEX outbox_by_customer ON outbox USING btree (account_id, customer_id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX outbox_by_status ON outbox USING btree (account_id, status, outbox_id) WHERE (status <> 'sent'::text);
-CREATE INDEX outbox_due ON outbox USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 CREATE INDEX outbox_due_of_account ON outbox USING btree (account_id, next_try_at, outbox_id) WHERE (next_try_at IS NOT NULL);
 CREATE INDEX outbox_of_emandates ON outbox USING btree (account_id, document_id) WHERE (document_kind = 'emandate'::text);
 CREATE INDEX outbox_sending ON outbox USING btree (account_id, outbox_id) WHERE (status = 'sending'::text);
