@@ -1,4 +1,6 @@
-import { settle } from './measure/database.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { asOwner, settle } from './measure/database.ts'
 import { isNoisy, median, quantile, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { drive, httpGet, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
@@ -7,7 +9,8 @@ import { billMonth, fill } from './bill-months.ts'
 
 /**
  * Callers of an account beside a billing run of the same account, which the service's worker does in a process of its own: how long 99 of 100 of
- * their requests take, by turns alone and while the run lasts. They pause between requests, so that alone they leave most of the machine idle.
+ * their requests take, by turns alone, beside a program that does nothing but count, and while the run lasts. They pause between requests, so that alone they
+ * leave most of the machine idle. The program that counts takes one processor and nothing else: what callers lose to it, they lose to any work.
  */
 
 const TIMES_ALONE = 1.5
@@ -42,6 +45,17 @@ async function callFor(service: Service, seconds: number, count: number): Promis
   return { reads: reads.latencies, writes: writes.latencies }
 }
 
+/** Calls beside a program of normal priority that counts. */
+async function callBesideLoop(service: Service, seconds: number, count: number): Promise<Latencies> {
+  const loop = spawn(process.execPath, ['--eval', 'for (;;);'], { stdio: 'ignore', detached: true })
+  try {
+    return await callFor(service, seconds, count)
+  } finally {
+    loop.kill('SIGKILL')
+    await once(loop, 'exit')
+  }
+}
+
 /** Calls until a run has ended; what was asked after its end is left out but for the last second. */
 async function callBesideRun(service: Service, turn: number, count: number) {
   let isOver = false
@@ -70,26 +84,30 @@ export async function benchBesideRun(options: { count: number; times: number; is
     if (!service.hasWorker()) throw new Error('the worker is no process of its own')
     await fill(service, count)
     await callFor(service, isSmoke ? 0.3 : 3, count)
-    const [alone, beside, seconds]: [Latencies[], Latencies[], number[]] = [[], [], []]
-    for (let turn = 0; turn < times; turn += 1) {
+    // Not measured: service and worker have worked for longer than a moment wherever a night's run meets callers.
+    await callBesideRun(service, 0, count)
+    const [alone, besideLoop, beside, seconds]: [Latencies[], Latencies[], Latencies[], number[]] = [[], [], [], []]
+    for (let turn = 1; turn <= times; turn += 1) {
+      // What the run before has left to clean would be cleaned while callers are measured alone.
+      await asOwner(service.connection, (client) => client.query('vacuum (analyze)'))
       await settle(service.connection)
       alone.push(await callFor(service, isSmoke ? 0.5 : 10, count))
+      besideLoop.push(await callBesideLoop(service, isSmoke ? 0.3 : 5, count))
       await settle(service.connection)
       const one = await callBesideRun(service, turn, count)
       beside.push(one.found)
       seconds.push(one.seconds)
-      tell(`  round ${turn + 1}: a run of ${one.seconds.toFixed(1)} s`)
+      tell(`  round ${turn}: a run of ${one.seconds.toFixed(1)} s`)
     }
     tellTable(
-      ['milliseconds', 'alone', `beside a run of ${count.toLocaleString('en')}`],
-      KINDS.flatMap(([title, of]) => [
-        [
-          `${title}, half within`,
-          spread(alone.map((one) => median(of(one)))),
-          spread(beside.map((one) => median(of(one)))),
-        ],
-        [`${title}, 99 of 100 within`, spread(alone.map(p99(of))), spread(beside.map(p99(of)))],
-      ]),
+      ['milliseconds', 'alone', 'beside a loop that counts', `beside a run of ${count.toLocaleString('en')}`],
+      KINDS.flatMap(([title, of]) => {
+        const row = (what: string, at: (one: Latencies) => number) => [
+          `${title}, ${what}`,
+          ...[alone, besideLoop, beside].map((kind) => spread(kind.map(at))),
+        ]
+        return [row('half within', (one) => median(of(one))), row('99 of 100 within', p99(of))]
+      }),
     )
     tell(`runs: ${spread(seconds)} s`)
     for (const [title, of] of KINDS)
