@@ -15,3 +15,6 @@ export type ComponentVersionCurrencyId = Id
 export type ComponentBracketId = Id
 export type TaxSettingId = Id
 export type TaxRuleId = Id
+
+/** Compares identifiers for sorting, the smallest first. */
+export const byIdentifier = (a: Id, b: Id): number => (a < b ? -1 : a > b ? 1 : 0)

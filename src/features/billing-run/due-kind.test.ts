@@ -1,10 +1,11 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { CustomerId } from '../../kernel/ids.ts'
+import { byIdentifier, type CustomerId } from '../../kernel/ids.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { moveClock } from './clock.ts'
-import { type DueKind, dueKind } from './due-kind.ts'
+import { type DueKind, dueKind, listDueCustomers } from './due-kind.ts'
 
 const service = await startTestService()
 
@@ -26,7 +27,7 @@ function kindOf(name: string, due: Due[], diary: string[], days: number): DueKin
       due
         .filter(({ dueOn, id }) => dueOn === day && id > after)
         .map(({ id }) => id)
-        .toSorted((a, b) => (a < b ? -1 : 1))
+        .toSorted(byIdentifier)
         .slice(0, limit),
     listDue: async (_db, _account, customers, { day }) =>
       due.filter(({ id, dueOn }) => dueOn === day && customers.includes(id)).map((one) => ({ ...one })),
@@ -57,4 +58,34 @@ test('the clock drives every kind that it is handed, day by day, and a phase is 
   )
   const dayOf = (day: string) => ['tries', 'reminders'].flatMap((name) => [0, 1, 2].map((n) => `${day} ${name} ${n}`))
   expect(diary).toEqual([...dayOf('2027-01-02'), ...dayOf('2027-01-03')])
+})
+
+test('pages of all kinds together have every customer once, in order, and no more records than they may but those of the last', async () => {
+  const records = fc.array(fc.bigInt(1n, 12n), { maxLength: 30 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(records, { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (lists, limit) => {
+        const kinds = lists.map((customers): DueKind => ({
+          ...kindOf('tries', [], [], 1),
+          listCustomers: async (_db, _account, due) =>
+            customers
+              .filter((id) => id > due.after)
+              .toSorted(byIdentifier)
+              .slice(0, due.limit),
+        }))
+        const all = lists.flat()
+        const seen: CustomerId[] = []
+        for (let after = 0n; ; after = seen.at(-1)!) {
+          const due = { day: '2027-01-02', after, limit, runId: 0n } as const
+          const page = await listDueCustomers(kinds, service.db.unscoped as never, 1n, due)
+          if (page.length === 0) break
+          expect(all.filter((id) => page.slice(0, -1).includes(id)).length).toBeLessThan(limit)
+          seen.push(...page)
+        }
+        expect(seen).toEqual([...new Set(all)].toSorted(byIdentifier))
+      },
+    ),
+  )
 })

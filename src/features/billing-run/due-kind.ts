@@ -1,7 +1,7 @@
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
-import type { DueCustomers, DueDay, DueTable } from '../../platform/database/due.ts'
+import { type DueCustomers, type DueDay, type DueTable, nextOfBoth } from '../../platform/database/due.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
@@ -48,6 +48,7 @@ interface DueFacts {
   /** Its records are due while their customers are suspended or archived, instead of while they are not. */
   isOfPaused?: boolean
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
+  /** Lists the customers of the next records, each as often as he has some, in identifier order. */
   listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Does what follows when a day is billed, before the run comes back to whom it passed over; left out: nothing does. */
   closeDay?(db: Database, account: AccountId, day: IsoDate): Promise<void>
@@ -203,8 +204,8 @@ export async function findDueAfter(
 }
 
 /**
- * Lists the next customers, in identifier order, with a record of any of some kinds due on a day. Where some are passed over, each kind passes over so many of
- * its own.
+ * Lists the customers of the next records, of any of some kinds, that are due on a day, each once, in identifier order. The last of them may have more records than
+ * were counted. Where some are passed over, each kind passes over so many of its own.
  */
 export async function listDueCustomers(
   kinds: readonly DueKind[],
@@ -212,11 +213,7 @@ export async function listDueCustomers(
   account: AccountId,
   due: DueCustomers,
 ): Promise<CustomerId[]> {
-  let merged: CustomerId[] = []
-  for (const kind of kinds) {
-    const more = await kind.listCustomers(db, account, due)
-    if (merged.length === 0) merged = more
-    else if (more.length > 0) merged = [...new Set([...merged, ...more])].toSorted((a, b) => (a < b ? -1 : 1))
-  }
-  return merged.slice(0, due.limit)
+  let next: CustomerId[] = []
+  for (const kind of kinds) next = nextOfBoth(next, await kind.listCustomers(db, account, due), due.limit)
+  return next.filter((id, place) => id !== next[place - 1])
 }

@@ -25,7 +25,7 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
  */
 
 /** As many as a chunk has: of the last parts every worker has one, and whoever is through first waits for no more than a chunk. */
-const PART_SIZE = 2_000
+const PART_SIZE = 4_000
 /** A pass of which so many parts cannot be made is billed at once. */
 const PARTS_LEAST = 3
 /** Above every identifier there can be: the last part takes whoever has come meanwhile. */
@@ -53,7 +53,7 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
   }
 }
 
-/** Returns the last customer of each part: as many that are due of a kind for each, however their identifiers lie, but for the last, which is open. */
+/** Returns the last customer of each part: as many records that are due of a kind for each, however their identifiers lie, but for the last, which is open. */
 async function lastsOfParts({ deps, account, runId }: RunWork, { day, kinds }: DayPass): Promise<CustomerId[]> {
   const { db, partSize = PART_SIZE } = deps
   const lasts: CustomerId[] = []

@@ -363,6 +363,25 @@ describe('progress', () => {
   })
 })
 
+test('a transaction has as many records as it may, whoever has how many of them, and a customer is billed whole', async () => {
+  const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const rateTermID = rateTermOf(await addPackage(client))
+  await insertSubscribers(service, client, { rateTermID, dueOn: '2027-01-01', customers: 4, each: 3 })
+  const run = await newRun(service, client.id, '2027-01-01')
+  const seen: number[] = []
+  await workRun(
+    { db: service.db, realClock: () => REAL_NOW, order: ORDER_OF_DAY, chunk: 5 },
+    client.id,
+    run,
+    ({ done }) => {
+      if (done !== seen.at(-1)) seen.push(done)
+    },
+  )
+  // The fifth record is the second of its customer, whose third comes along.
+  expect(seen).toEqual([6, 12])
+  expect((await client.get(`/v1/billingruns/${run}`)).body).toMatchObject({ State: 'done', Invoices: 12, Failed: 0 })
+})
+
 describe('the scheduler', () => {
   test('starts one run an account at its own midnight, once however many workers look, and none where nothing is due', async () => {
     let now = Date.parse('2027-01-31T09:30:00Z')

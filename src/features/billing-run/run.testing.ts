@@ -116,9 +116,9 @@ function startProcess(code: string, wish: object): KillableWorker {
 export async function insertSubscribers(
   service: TestService,
   client: TestClient,
-  wish: { rateTermID: number; dueOn: string; customers: number; currency?: string },
+  wish: { rateTermID: number; dueOn: string; customers: number; each?: number; currency?: string },
 ): Promise<void> {
-  const { rateTermID, dueOn, customers, currency = 'USD' } = wish
+  const { rateTermID, dueOn, customers, each = 1, currency = 'USD' } = wish
   await service.db.transaction(client.id, async (tx) => {
     await tx.rows(sql`
       insert into customers (account_id, reference, is_company, name, currency, created_at, is_waive_taxes, payment_method, auto_send_invoice,
@@ -130,7 +130,7 @@ export async function insertSubscribers(
         anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
       select ${client.id}, c.customer_id, v.package_id, v.package_version_id, t.package_rate_term_id, ${currency}, ${dueOn}::date, ${dueOn}::date,
              extract(day from ${dueOn}::date)::int, t.term, t.term_type, true, 0, '2026-01-01', '2026-01-01'
-        from customers c, package_rate_terms t
+        from customers c cross join generate_series(1, ${each}::int) n, package_rate_terms t
         join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
         join package_versions v on v.account_id = r.account_id and v.package_version_id = r.package_version_id
        where c.account_id = ${client.id} and c.reference like ${`bulk ${dueOn} %`} and t.account_id = ${client.id}

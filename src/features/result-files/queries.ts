@@ -1,5 +1,5 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { column, fragment, type Fragment, sql } from '../../platform/database/sql.ts'
@@ -133,7 +133,7 @@ export const drawLineIds = async (tx: Transaction, count: number): Promise<Id[]>
     )
   )
     .map(({ id }) => id)
-    .sort((a, b) => (a < b ? -1 : 1))
+    .sort(byIdentifier)
 
 export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & Likeness
 

@@ -36,7 +36,7 @@ export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => P
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`
   d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.cycle_on <= ${until}`
 
-/** Lists the next customers, in identifier order, with a subscription that is due in its cycle on a day. */
+/** Lists the customers of the next subscriptions that are due in their cycle on a day, each as often as he has some, in identifier order. */
 export const listCustomersInCycle = (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> =>
   listIds(
     db,
@@ -45,7 +45,7 @@ export const listCustomersInCycle = (db: Queryable, account: AccountId, due: Due
      where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(due.day)}::smallint and d.cycle_on = ${due.day} and d.customer_id > ${due.after}
        and d.subscription_id not in (select f.record_id from billing_run_failures f
                                       where f.account_id = ${account} and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
-     group by d.customer_id order by d.customer_id ${nextOf(due)}`,
+     order by d.customer_id ${nextOf(due)}`,
   )
 
 /** Counts subscriptions that are due in their cycle up to a day, of customers that are not paused. Few are paused, so nobody looks at the customer of each. */

@@ -1,7 +1,7 @@
 import { addDays, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
-import { type DueStatements, dueStatements } from '../../platform/database/due.ts'
+import { type DueStatements, dueStatements, nextOfBoth } from '../../platform/database/due.ts'
 import { lockCustomers } from '../customers/queries.ts'
 import {
   countDueInCycle,
@@ -28,8 +28,7 @@ export const dueSubscriptions: DueStatements = {
   table: { ...byDay.table, hasCycles: true },
   listCustomers: async (db, account, due) => {
     const [some, others] = [await byDay.listCustomers(db, account, due), await listCustomersInCycle(db, account, due)]
-    if (some.length === 0 || others.length === 0) return [...some, ...others]
-    return [...new Set([...some, ...others])].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, due.limit)
+    return nextOfBoth(some, others, due.limit)
   },
   findAfter: async (db, account, day, until) => {
     const found = await byDay.findAfter(db, account, day, until)

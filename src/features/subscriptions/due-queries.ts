@@ -148,7 +148,7 @@ export const pausedEnds = {
       select s.customer_id as "id" from ${pausedEnding(account)}
          and s.account_id = ${account} and ${ENDS_ON} = ${due.day} and s.customer_id > ${due.after}
          and ${notFailed(account, due.runId, 'subscription', 's.subscription_id')}
-       group by s.customer_id order by s.customer_id ${nextOf(due)}`)
+       order by s.customer_id ${nextOf(due)}`)
     return rows.map(({ id }) => id)
   },
 

@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
 import { countOf, oneRow, type Queryable } from './database.ts'
 import { listIds } from './id-lists.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from './sql.ts'
@@ -26,20 +26,29 @@ export interface DueDay {
   runId: Id
 }
 
-/** The next customers of a day, in the order of their identifiers: after one, some passed over, and so many at most. */
+/** The next records of a day, in the order of their customers: after a customer, some passed over, and so many at most. */
 export interface DueCustomers extends DueDay {
   after: CustomerId
   limit: number
-  /** Left out: nobody is passed over. */
+  /** Left out: none is passed over. */
   skip?: number
 }
 
-/** Returns the end of a statement that lists the next customers of a day. */
+/** Returns the end of a statement that lists the customers of the next records of a day. */
 export const nextOf = ({ limit, skip = 0 }: DueCustomers): Fragment => fragment`limit ${limit} offset ${skip}`
+
+/**
+ * Returns the customers of the next records of two lists together, each as often as he has some, in identifier order. Where a list is as long as it may be, the
+ * other may reach further: nothing behind its end is taken.
+ */
+export function nextOfBoth(some: readonly CustomerId[], others: readonly CustomerId[], limit: number): CustomerId[] {
+  const all = [...some, ...others]
+  return (some.length > 0 && others.length > 0 ? all.toSorted(byIdentifier) : all).slice(0, limit)
+}
 
 export interface DueStatements {
   table: DueTable
-  /** Lists the next customers, in identifier order, with a record due on a day; paused customers too. */
+  /** Lists the customers of the next records that are due on a day, each as often as he has records, in identifier order; paused customers too. */
   listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Finds the first day after another, up to a last one, with a record due of a customer that is not paused. */
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
@@ -70,7 +79,7 @@ export function dueStatements(table: DueTable): DueStatements {
         select d.customer_id as id from ${relation} d
          where d.account_id = ${account} and ${day} = ${due.day} and d.customer_id > ${due.after}
            and ${notFailed(account, due.runId, table.recordType, `d.${table.id}`)}
-         group by d.customer_id order by d.customer_id ${nextOf(due)}`,
+         order by d.customer_id ${nextOf(due)}`,
       ),
     findAfter: async (db, account, after, until) => {
       const found = await oneRow<{ day: IsoDate | null }>(
