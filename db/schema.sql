@@ -2710,6 +2710,17 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION analyze_table(name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  execute format('analyze (skip_locked) %I', name);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION anonymise_events(customer bigint, neutral text)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -3540,6 +3551,29 @@ AS $function$
 #variable_conflict use_column
 begin
   return query select distinct a.time_zone from accounts a where a.clock_at is null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_tables_to_analyze(of_account bigint, about text, records bigint)
+ RETURNS TABLE(name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  witness text;
+  plan json;
+  expected double precision := 0;
+begin
+  foreach witness in array case about when 'due' then array['subscription_billing', 'recurring_invoices'] else array['invoices'] end loop
+    execute format('explain (format json) select 1 from %I where account_id = %s', witness, of_account) into plan;
+    expected := greatest(expected, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::double precision);
+  end loop;
+  if expected * 10 < records then
+    return query select unnest(case about
+      when 'due' then array['customers', 'subscriptions', 'subscription_billing', 'recurring_invoices', 'customer_totals', 'payment_methods', 'subscription_components', 'usage_cycles']
+      else array['invoices', 'charge_rows', 'invoice_tax_rows', 'ledger_entries', 'posting_batches', 'issued_events', 'events', 'customer_totals', 'dunning', 'outbox', 'tax_days'] end);
+  end if;
 end $function$
 ;
 

@@ -11,7 +11,7 @@ import { findDueAfter } from './due-kind.ts'
 import { insertRun } from './queries.ts'
 import { ClockMovedOut } from './wire.ts'
 import { emptyTotals, type RunDeps, type RunTotals, workOn } from './chunk.ts'
-import { billUntil, endRun, takeRun } from './run.ts'
+import { billUntil, endRun, learnDue, takeRun } from './run.ts'
 
 /** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
 
@@ -187,12 +187,12 @@ function clockStopped(reached: IsoDate, cause: unknown): Fault {
 /** Makes a run and takes it at once, so that no worker takes it for one that waits. */
 async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {
   const nowMs = deps.realClock()
-  const { id } = await deps.db.transaction(account, async (tx) => {
-    const run = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs) })
-    await takeRun(tx, deps, run.id)
-    return run
+  const run = await deps.db.transaction(account, async (tx) => {
+    const made = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs) })
+    return (await takeRun(tx, deps, made.id)) ?? made
   })
-  return id
+  await learnDue(deps.db, account, run)
+  return run.id
 }
 
 /** Sets the clock under its lease: who has lost that must not set back what another has moved on. */

@@ -24,7 +24,7 @@ import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, wo
  * moved its due day, and the part goes on after the last chunk that is known.
  */
 
-/** As many as a chunk has: of the last parts every worker has one, and whoever is through first waits for no more than a chunk. */
+/** As many records of each list as a chunk has: of the last parts every worker has one, and whoever is through first waits for little more than a chunk. */
 const PART_SIZE = 4_000
 /** A pass of which so many parts cannot be made is billed at once. */
 const PARTS_LEAST = 3

@@ -1,14 +1,15 @@
 import { earlier, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, workOn } from './chunk.ts'
 import { countDue, findDueAfter } from './due-kind.ts'
 import { billInParts } from './parts.ts'
 import { deleteParts } from './parts-queries.ts'
-import { type BillingRun, countPassedOver, findRun, finishRun, leaseRun } from './queries.ts'
+import { learnAccount } from './known-account.ts'
+import { addProgress, type BillingRun, countPassedOver, findRun, finishRun, leaseRun } from './queries.ts'
 
 /**
  * The billing run: everything that is due on an account up to a day, in chunks of one transaction each. It can be killed anywhere and goes
@@ -25,6 +26,7 @@ export async function workRun(
   const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps, runId))
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
+  await learnDue(deps.db, account, run)
   // The run of a clock that was cut short names a day that the clock has not reached.
   const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
   await billUntil(work, work.until)
@@ -33,13 +35,22 @@ export async function workRun(
 }
 
 /** Ends a run, and returns it with what all workers did of it. */
-export const endRun = (deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun> =>
-  deps.db.transaction(account, async (tx) => {
+export async function endRun(deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun> {
+  const ended = await deps.db.transaction(account, async (tx) => {
     // In the order in which a chunk locks them.
-    const ended = await finishRun(tx, account, runId, instantOf(deps.realClock()))
+    const finished = await finishRun(tx, account, runId, instantOf(deps.realClock()))
     await deleteParts(tx, runId)
-    return ended
+    return finished
   })
+  await learnAccount(deps.db, account, { about: 'issued', records: ended.invoices })
+  return ended
+}
+
+/** Lets PostgreSQL look at what a run reads where it does not know the account, and keeps the lease of the run meanwhile. */
+export const learnDue = (db: Database, account: AccountId, { id, total }: Pick<BillingRun, 'id' | 'total'>) =>
+  learnAccount(db, account, { about: 'due', records: total }, () =>
+    db.transaction(account, (tx) => addProgress(tx, account, id, { done: 0, invoices: 0, failed: 0 })),
+  )
 
 /** Takes a run for this worker, inside the caller's transaction; undefined when it is finished or another worker has it. */
 export async function takeRun(

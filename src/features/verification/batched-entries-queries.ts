@@ -2,6 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/walked.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
@@ -29,7 +30,9 @@ export interface BatchedAlike {
  * whose taxes are rows, is like no other.
  */
 export const listBatchedAlike = (db: Queryable, account: AccountId, { after, upTo }: Span) =>
-  db.rows<BatchedAlike>(sql`
+  hashedRows<BatchedAlike>(
+    db,
+    sql`
     with members as materialized (
       select b.first_invoice_id + m.place - 1 as invoice_id, m.customer_id, coalesce(m.shape_id, b.shape_ids[1]) as posting_shape_id
         from posting_batches b
@@ -46,4 +49,5 @@ export const listBatchedAlike = (db: Queryable, account: AccountId, { after, upT
           on i.invoice_id = m.invoice_id and i.customer_id = m.customer_id)
     select posting_shape_id as "postingShapeId", min(invoice_id) as "firstId", count(*)::integer as "count", customer_id as "customerId",
            shape_id as "shapeId", currency, invoice_date as "dated", total_minor as "totalMinor"
-      from placed group by posting_shape_id, shape_id, currency, invoice_date, total_minor, alone_id, customer_id order by min(invoice_id)`)
+      from placed group by posting_shape_id, shape_id, currency, invoice_date, total_minor, alone_id, customer_id order by min(invoice_id)`,
+  )

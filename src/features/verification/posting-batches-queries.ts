@@ -1,6 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/walked.ts'
 
 /** A batch whose identifiers are another's too. */
 export interface MisplacedBatch {
@@ -35,7 +36,9 @@ export interface BatchIdentifiers {
 
 /** Lists the identifiers of lines and taxes of batches that stand between the first entries of two. */
 export const listBatchIdentifiers = (db: Queryable, account: AccountId, { first, last }: { first: Id; last: Id }) =>
-  db.rows<BatchIdentifiers>(sql`
+  hashedRows<BatchIdentifiers>(
+    db,
+    sql`
     with members as materialized (
       select b.first_entry_id as batch, m.place, b.first_invoice_id + m.place as invoice_id
         from posting_batches b cross join lateral generate_series(0, cardinality(b.customer_ids) - 1) as m(place)
@@ -66,4 +69,5 @@ export const listBatchIdentifiers = (db: Queryable, account: AccountId, { first,
     select batch as "id",
            coalesce(string_agg(concat(E'\\n', place, E'\\x1f', first), '' order by place) filter (where kind = 'charge'), '') as "charges",
            coalesce(string_agg(concat(E'\\n', place, E'\\x1f', first), '' order by place) filter (where kind = 'tax'), '') as "taxes"
-      from begun where first is distinct from next group by batch`)
+      from begun where first is distinct from next group by batch`,
+  )

@@ -3,6 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/walked.ts'
 import { heldBelow } from '../ledger/batch-queries.ts'
 
 /** Sums of what invoices of a day were taxed on, beside what these come to, in minor units. */
@@ -21,7 +22,9 @@ export interface CheckedTaxDay {
 
 /** Lists the first thousand sums of days that are not what the invoices come to whose revenue was posted below the mark. */
 export const listTaxDayDifferences = (db: Queryable, account: AccountId) =>
-  db.rows<CheckedTaxDay>(sql`
+  hashedRows<CheckedTaxDay>(
+    db,
+    sql`
     with beside as (
       select dated, currency, name, rate, tax_number, category, country_id, state_id, base_minor as stored_base, output_minor as stored,
              0 as base, 0 as output
@@ -38,4 +41,5 @@ export const listTaxDayDifferences = (db: Queryable, account: AccountId) =>
       from beside group by dated, currency, name, rate, tax_number, category, country_id, state_id
     having sum(stored_base) <> sum(base) or sum(stored) <> sum(output)
      order by dated, currency, name nulls first, rate, tax_number nulls first, category nulls first, country_id nulls first,
-              state_id nulls first limit 1000`)
+              state_id nulls first limit 1000`,
+  )
