@@ -240,7 +240,7 @@ export const FIELD_SENTENCES: Readonly<Record<string, string>> = {
   Customer: 'The customer as it is now.',
   CustomerName: 'The name of the customer, as lists show it.',
   DateCreated: 'When it was made.',
-  DateSent: 'When it was first sent; null until then.',
+  DateSent: 'When it was sent: an invoice the last time, a credit note the first; null until then.',
   DateSigned: 'When it was signed; null until then.',
   Datev: 'The settings of exports in the format of DATEV.',
   DatevKey: 'The tax key of DATEV with which revenue of this rule is booked; null on automatic accounts.',

@@ -267,7 +267,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'SubscriptionChange.packageVersionNumber':
     'Left out, packageVersionID names the version, else it is the default one.',
   'SubscriptionComponentInput.Memo': NONE,
-  'SubscriptionComponentInput.NumUnits': 'Left out, it is 1; one that the subscription has keeps its units.',
+  'SubscriptionComponentInput.NumUnits':
+    'Left out, a component that the subscription has keeps its units; a new one that is opted into has 1, a new metered one none, and a new quantity is refused.',
   'SubscriptionComponentInput.componentVersionID':
     'Left out, componentVersionNumber names the version, else it is the default one.',
   'SubscriptionComponentInput.componentVersionNumber':
