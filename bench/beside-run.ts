@@ -45,7 +45,7 @@ async function callFor(service: Service, seconds: number, count: number): Promis
   return { reads: reads.latencies, writes: writes.latencies }
 }
 
-/** Calls beside a program of normal priority that counts. */
+/** Calls beside a program of normal priority that counts: in a session of its own, because Linux shares processors between sessions. */
 async function callBesideLoop(service: Service, seconds: number, count: number): Promise<Latencies> {
   const loop = spawn(process.execPath, ['--eval', 'for (;;);'], { stdio: 'ignore', detached: true })
   try {

@@ -3554,7 +3554,7 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION list_tables_to_analyze(of_account bigint, about text, records bigint)
+CREATE OR REPLACE FUNCTION list_tables_to_analyze(of_account bigint, about text, records bigint, at_least bigint)
  RETURNS TABLE(name text)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3563,17 +3563,21 @@ AS $function$
 declare
   witness text;
   plan json;
-  expected double precision := 0;
+  expected double precision;
+  there bigint;
 begin
-  foreach witness in array case about when 'due' then array['subscription_billing', 'recurring_invoices'] else array['invoices'] end loop
+  foreach witness in array case about when 'due' then array['customers', 'subscription_billing', 'recurring_invoices'] else array['invoices'] end loop
     execute format('explain (format json) select 1 from %I where account_id = %s', witness, of_account) into plan;
-    expected := greatest(expected, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::double precision);
-  end loop;
-  if expected * 10 < records then
+    expected := (plan -> 0 -> 'Plan' ->> 'Plan Rows')::double precision;
+    continue when expected * 10 >= records;
+    execute format('select count(*) from (select 1 from %I where account_id = %s limit %s) counted', witness, of_account, records) into there;
+    continue when there < at_least or expected * 10 >= there;
     return query select unnest(case about
       when 'due' then array['customers', 'subscriptions', 'subscription_billing', 'recurring_invoices', 'customer_totals', 'payment_methods', 'subscription_components', 'usage_cycles']
-      else array['invoices', 'charge_rows', 'invoice_tax_rows', 'ledger_entries', 'posting_batches', 'issued_events', 'events', 'customer_totals', 'dunning', 'outbox', 'tax_days'] end);
-  end if;
+      else array['invoices', 'invoice_shapes', 'shape_charges', 'shape_taxes', 'charge_rows', 'invoice_tax_rows', 'ledger_entries', 'posting_batches', 'issued_events', 'events',
+                 'customer_totals', 'dunning', 'outbox', 'tax_days'] end);
+    return;
+  end loop;
 end $function$
 ;
 

@@ -1,27 +1,31 @@
 /*
- * The tables that a billing run reads (`due`) or has written (`issued`), where PostgreSQL expects less than a tenth of so many records of an account in them; else
- * none. Of an account that came after its last look it expects one row, and would read all rows of the account for each of them; its own next look is up to a
- * minute away, or never comes where the account is small beside the others.
+ * The tables that a billing run reads (`due`) or has written (`issued`), where one of them has at least so many rows of an account, counted up to the records of the
+ * run, and PostgreSQL expects less than a tenth of them; else none. Of an account that came after its last look it expects one row, and would read all rows of the
+ * account for each of them; its own next look is up to a minute away, or never comes where the account is small beside the others.
  */
-create function list_tables_to_analyze(of_account bigint, about text, records bigint) returns table (name text)
+create function list_tables_to_analyze(of_account bigint, about text, records bigint, at_least bigint) returns table (name text)
   language plpgsql security definer set search_path = perennial, pg_temp as $$
 declare
   witness text;
   plan json;
-  expected double precision := 0;
+  expected double precision;
+  there bigint;
 begin
-  foreach witness in array case about when 'due' then array['subscription_billing', 'recurring_invoices'] else array['invoices'] end loop
+  foreach witness in array case about when 'due' then array['customers', 'subscription_billing', 'recurring_invoices'] else array['invoices'] end loop
     execute format('explain (format json) select 1 from %I where account_id = %s', witness, of_account) into plan;
-    expected := greatest(expected, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::double precision);
-  end loop;
-  if expected * 10 < records then
+    expected := (plan -> 0 -> 'Plan' ->> 'Plan Rows')::double precision;
+    continue when expected * 10 >= records;
+    execute format('select count(*) from (select 1 from %I where account_id = %s limit %s) counted', witness, of_account, records) into there;
+    continue when there < at_least or expected * 10 >= there;
     return query select unnest(case about
       when 'due' then array['customers', 'subscriptions', 'subscription_billing', 'recurring_invoices', 'customer_totals', 'payment_methods', 'subscription_components', 'usage_cycles']
-      else array['invoices', 'charge_rows', 'invoice_tax_rows', 'ledger_entries', 'posting_batches', 'issued_events', 'events', 'customer_totals', 'dunning', 'outbox', 'tax_days'] end);
-  end if;
+      else array['invoices', 'invoice_shapes', 'shape_charges', 'shape_taxes', 'charge_rows', 'invoice_tax_rows', 'ledger_entries', 'posting_batches', 'issued_events', 'events',
+                 'customer_totals', 'dunning', 'outbox', 'tax_days'] end);
+    return;
+  end loop;
 end $$;
-revoke all on function list_tables_to_analyze(bigint, text, bigint) from public;
-grant execute on function list_tables_to_analyze(bigint, text, bigint) to perennial_app;
+revoke all on function list_tables_to_analyze(bigint, text, bigint, bigint) from public;
+grant execute on function list_tables_to_analyze(bigint, text, bigint, bigint) to perennial_app;
 
 -- Only the owner of a table may analyze it. One that somebody else looks at meanwhile is passed over: it is known soon.
 create function analyze_table(name text) returns void

@@ -4,6 +4,9 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, checkBooks, moveTo } from '../../../test/support/shop.ts'
 import { ORDER_OF_DAY } from '../../duties.ts'
 import { clientConfig } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { learnAccount } from './known-account.ts'
+import { listTablesToAnalyze } from './queries.ts'
 import { insertSubscribers, newRun, rateTermOf } from './run.testing.ts'
 import { workRun } from './run.ts'
 
@@ -61,13 +64,23 @@ test('a run lets PostgreSQL look at an account that it does not know, before it 
 })
 
 test('where few are due it looks at nothing', async () => {
-  const analyzed = async () => {
-    const { rows } = await owner.query(
-      `select pg_stat_clear_snapshot(), analyze_count from pg_stat_user_tables where relname = 'subscription_billing'`,
-    )
-    return rows[0].analyze_count as string
-  }
-  const before = await analyzed()
-  await bill(await newAccountWith(50))
-  expect(await analyzed()).toBe(before)
+  await owner.query('analyze')
+  const few = await newAccountWith(50)
+  await bill(few)
+  expect(await expectedIn('invoices', few)).toBeLessThan(10)
+})
+
+test('an account that it knows is not looked at again, however little of what is due is of one kind', async () => {
+  const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`
+      insert into customers (account_id, reference, is_company, name, currency, created_at, is_waive_taxes, payment_method, auto_send_invoice,
+        auto_send_statement, is_collection_hold)
+      select ${client.id}, 'many ' || n, true, 'Customer', 'USD', '2026-01-01', false, 'cash', false, false, false from generate_series(1, 1200) n`),
+  )
+  const unknownOf = (records: number) =>
+    service.db.transaction(client.id, (tx) => listTablesToAnalyze(tx, { about: 'due', records }, 1000))
+  for (const records of [1200, 50_000]) expect(await unknownOf(records)).toContainEqual({ name: 'customers' })
+  await learnAccount(service.db, client.id, { about: 'due', records: 1200 })
+  for (const records of [1200, 50_000]) expect(await unknownOf(records)).toEqual([])
 })

@@ -130,8 +130,16 @@ export const announceRun = (tx: Transaction) => tx.rows(sql`select pg_notify('bi
 export const deleteOldRuns = (db: Queryable, before: Instant) =>
   db.rows(sql`select delete_old_billing_runs(${before}::timestamptz) as "n"`)
 
-/** Lists the tables that a run reads or has written, where PostgreSQL expects less than a tenth of so many records of the account in them; else none. */
-export const listTablesToAnalyze = (tx: Transaction, about: 'due' | 'issued', records: number) =>
-  tx.rows<{ name: string }>(sql`select name from list_tables_to_analyze(${tx.account}, ${about}, ${records}::bigint)`)
+/** Tables of a run: those that it reads, or those that it has written, with its records there. */
+export interface RunTables {
+  about: 'due' | 'issued'
+  records: number
+}
+
+/** Lists the tables of a run where one has at least so many rows of the account, and PostgreSQL expects less than a tenth of them; else none. */
+export const listTablesToAnalyze = (tx: Transaction, { about, records }: RunTables, atLeast: number) =>
+  tx.rows<{ name: string }>(
+    sql`select name from list_tables_to_analyze(${tx.account}, ${about}, ${records}::bigint, ${atLeast}::bigint)`,
+  )
 
 export const analyzeTable = (tx: Transaction, name: string) => tx.rows(sql`select analyze_table(${name})`)
