@@ -49,7 +49,7 @@ const notRun = []
 /** Lines that end the run: what each stage took. */
 const stages = []
 
-const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env }).status === 0
+const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env })
 
 if (filters.length === 0) await timed('checks', runChecks)
 
@@ -127,11 +127,13 @@ function runTests({ where, node = process.execPath, words, env = {} }) {
   ]
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...words]
   const failedBefore = failed.length
-  const isFine = run(node, vitest, { ...process.env, ...env, ERRORS_OUTSIDE_TESTS: errors })
+  const { status, signal } = run(node, vitest, { ...process.env, ...env, ERRORS_OUTSIDE_TESTS: errors })
   const prefix = where === undefined ? '' : `${where}: `
-  readResults(results, prefix)
+  const files = filesIn(results)
+  if (files) takeResults(files, prefix)
+  else failed.push(`${prefix}vitest told no results; it ended by ${signal ?? `exit ${status}`}`)
   readErrors(errors, prefix)
-  if (!isFine && failed.length === failedBefore)
+  if (status !== 0 && failed.length === failedBefore)
     failed.push(`${where ?? ''} vitest ended with an error of its own, see above`.trim())
 }
 
@@ -141,14 +143,16 @@ function readErrors(errors, prefix) {
   for (const error of JSON.parse(readFileSync(errors, 'utf8'))) failed.push(`${prefix}outside of any test: ${error}`)
 }
 
-function readResults(results, prefix) {
-  let files = []
+/** Returns what each file gave; undefined where Vitest was ended before it had told all. */
+function filesIn(results) {
   try {
-    files = JSON.parse(readFileSync(results, 'utf8')).testResults
+    return JSON.parse(readFileSync(results, 'utf8')).testResults
   } catch {
-    failed.push(`${prefix}the tests could not be started`)
-    return
+    return undefined
   }
+}
+
+function takeResults(files, prefix) {
   const seconds = ({ startTime, endTime }) => Math.round((endTime - startTime) / 1000)
   const slowest = files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST)
   console.log(

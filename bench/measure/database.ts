@@ -23,7 +23,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console
 
 /** A folder that is gone afterwards. Not in memory: a disk's fsync is part of what is measured. BENCH_FOLDER says where. */
 export function benchFolder(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(process.env['BENCH_FOLDER'] ?? tmpdir(), 'perennial-bench-'))
+  const path = mkdtempSync(join(process.env['BENCH_FOLDER'] ?? tmpdir(), `perennial-bench-${process.pid}-`))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 

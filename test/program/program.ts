@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
-import { roomyParent } from '../support/roomy-parent.ts'
+import { roomyFolder } from '../support/roomy-parent.ts'
 
 /** The real program in a process of its own, as a person starts it: bin/perennial.js with an environment. */
 
@@ -108,7 +108,7 @@ export async function serve(env: Env, args: readonly string[] = []): Promise<Ser
 
 /** A folder for one test, in memory when there is room for it; gone afterwards. One that several tests share hands in its own `atEnd`. */
 export function testFolder(atEnd: (remove: () => void) => void = onTestFinished): string {
-  const path = mkdtempSync(join(roomyParent(), 'perennial-program-'))
+  const path = roomyFolder('program')
   atEnd(() => rmSync(path, { recursive: true, force: true }))
   return path
 }

@@ -55,9 +55,12 @@ export interface TestClient {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
 }
 
+/** Databases of this process that no file has dropped yet. */
+const cloned: { file: string; database: string }[] = []
+
 /**
- * Clones the template for this file, and names the clone after the file. Databases are not dropped: the server's folder is removed at the end
- * of the run, unless KEEP_DATABASE is set.
+ * Clones the template for this file, and names the clone after the file. Databases live in memory, so those of the files that this process ran before are
+ * dropped, unless KEEP_DATABASE is set.
  */
 export async function createTestDatabase(): Promise<Connection> {
   const server = inject('databaseServer')
@@ -65,9 +68,22 @@ export async function createTestDatabase(): Promise<Connection> {
   const database = `test_${file.slice(0, 40)}_${randomBytes(6).toString('hex')}`
   const admin = new pg.Client({ ...server, database: 'postgres' })
   await admin.connect()
+  if (!process.env['KEEP_DATABASE']) await dropThoseOfOtherFiles(admin, file)
   await admin.query(`create database ${database} template template_perennial strategy file_copy`)
   await admin.end()
+  cloned.push({ file, database })
   return { ...server, database }
+}
+
+async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<void> {
+  const others = cloned.filter((one) => one.file !== file)
+  for (const other of others) {
+    cloned.splice(cloned.indexOf(other), 1)
+    // A test may leave a connection open; its database goes with the server.
+    await admin.query(`drop database ${other.database}`).catch((error: unknown) => {
+      if (!(error instanceof pg.DatabaseError && error.code === '55006')) throw error
+    })
+  }
 }
 
 export const openTestDatabase = (connection: Connection): Database =>

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { buildWhenStale } from '../../bin/build-when-stale.js'
@@ -8,7 +7,7 @@ import { prepareRoles } from '../../src/platform/database/roles.ts'
 import { NOT_DURABLE } from '../../src/platform/postgres/settings.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { surroundingsOfOlder } from './older-postgres.ts'
-import { roomyParent } from './roomy-parent.ts'
+import { removeLeftBehind, roomyFolder } from './roomy-parent.ts'
 
 /**
  * Starts one embedded server for the whole run, with a migrated template that every test file clones. Speed over safety: nothing here must
@@ -32,7 +31,8 @@ export default async function setup(project: TestProject) {
   // Documents are drawn by a thread of the build.
   if (!buildWhenStale(new URL('../..', import.meta.url).pathname)) throw new Error('the program could not be built')
   const older = process.env['TEST_POSTGRES']
-  const dataDir = mkdtempSync(join(roomyParent(ROOM_MIN_BYTES), 'perennial-test-'))
+  removeLeftBehind()
+  const dataDir = roomyFolder('test', ROOM_MIN_BYTES)
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error }
   const postgres = await startEmbeddedPostgres({
     dataDir,

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestProject } from 'vitest/node'
 import { buildWhenStale } from '../../bin/build-when-stale.js'
-import { roomyParent } from './roomy-parent.ts'
+import { roomyFolder } from './roomy-parent.ts'
 
 /**
  * Starts the program once in an empty folder and stops it, as a person does, so that tests which are about something else begin with a copy of
@@ -30,7 +30,7 @@ const ROOT = new URL('../..', import.meta.url).pathname
 export default async function setup(project: TestProject) {
   // Built here, once: programs that are started at the same moment would each build it.
   if (!buildWhenStale(ROOT)) throw new Error('the program could not be built')
-  const path = mkdtempSync(join(roomyParent(), 'perennial-started-'))
+  const path = roomyFolder('started')
   const service = spawn(process.execPath, [join(ROOT, 'bin', 'perennial.js'), 'serve', '--json', '--no-worker'], {
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', DATA_DIR: path, LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,11 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { ownProgram } from '../../../test/support/own-program.ts'
-import { roomyParent } from '../../../test/support/roomy-parent.ts'
+import { roomyFolder } from '../../../test/support/roomy-parent.ts'
 
 /** A small service in a process of its own, made to be killed: it starts the database, then commits number after number. */
 export type KillableService = {
@@ -102,7 +101,7 @@ export function lastAcknowledged(service: KillableService): number {
 
 /** A folder for one test, in memory when there is room for it. */
 export function makeTestFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(roomyParent(), 'perennial-pg-'))
+  const path = roomyFolder('pg')
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
