@@ -83,8 +83,9 @@ export function listOperation<
       const filter = { ...ownFilter, ...parentFilter, ...(since === null ? {} : { since }) } as Filter
       const blocks = isWhole(filter) ? list.blocks : undefined
       const { after } = query as UpdateWish
-      const start =
+      const place =
         after != null ? startAfter(after, page) : blocks ? await pageStart(db, account.id, blocks, page) : startOf(page)
+      const start = blocks ? { ...place, isWhole: true } : place
       const rows = await list.rows(db, account.id, filter, start, page.size + 1, moment.today)
       const shown = rows.slice(0, page.size)
       const body = list.pieces

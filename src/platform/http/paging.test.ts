@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../database/database.ts'
 import { sendUncount } from '../database/housekeeping.ts'
-import { sql } from '../database/sql.ts'
+import { sql, type Statement } from '../database/sql.ts'
+import { inPage, onward } from './paging.ts'
 
 const service = await startTestService({ publicUrl: 'https://billing.example/base/' })
 const relative = await startTestService()
@@ -42,6 +43,30 @@ describe('lists', () => {
       'page_size',
       'comp_status',
     ])
+  })
+
+  test('a page of a usual size of a whole list is planned once a connection; where a list is filtered the planner knows the limit', async () => {
+    const client = await service.newAccount()
+    const owner = await fill(client.id, 3000)
+    await owner.query('analyze customers')
+    const pageOf = (isWhole: boolean, size: number) => {
+      const start = { fromId: 0n, skip: 0, isWhole }
+      return sql`
+        select * from customers where account_id = ${client.id} ${onward(start, 'customer_id')} order by customer_id ${inPage(start, size + 1)}`
+    }
+    const plansOf = async ({ name, text, values }: Statement) => {
+      for (let times = 0; times < 20; times += 1) await owner.query({ name, text, values: [...values] })
+      const { rows } = await owner.query('select custom_plans::int from pg_prepared_statements where name = $1', [name])
+      return rows[0].custom_plans
+    }
+    for (const size of [10, 100]) expect(await plansOf(pageOf(true, size))).toBe(5)
+    expect(await plansOf(pageOf(true, 77))).toBe(20)
+    await owner.end()
+    expect(pageOf(true, 200)).toMatchObject({ text: expect.stringMatching(/ limit 201$/), values: [client.id, 0n] })
+    expect(pageOf(false, 200)).toMatchObject({
+      text: expect.stringMatching(/ limit \$4$/),
+      values: [client.id, 0n, 0, 201],
+    })
   })
 
   test('Link names the next page only when it holds something, the one before from page 2 on', async () => {
