@@ -131,7 +131,7 @@ function runTests({ where, node = process.execPath, words, env = {} }) {
   const prefix = where === undefined ? '' : `${where}: `
   const files = filesIn(results)
   if (files) takeResults(files, prefix)
-  else failed.push(`${prefix}vitest told no results; it ended by ${signal ?? `exit ${status}`}`)
+  else failed.push(`${prefix}vitest gave no results and ended by ${signal ?? `exit ${status}`}`)
   readErrors(errors, prefix)
   if (status !== 0 && failed.length === failedBefore)
     failed.push(`${where ?? ''} vitest ended with an error of its own, see above`.trim())
@@ -143,7 +143,7 @@ function readErrors(errors, prefix) {
   for (const error of JSON.parse(readFileSync(errors, 'utf8'))) failed.push(`${prefix}outside of any test: ${error}`)
 }
 
-/** Returns what each file gave; undefined where Vitest was ended before it had told all. */
+/** Returns what each file gave; undefined where Vitest was ended before that was written. */
 function filesIn(results) {
   try {
     return JSON.parse(readFileSync(results, 'utf8')).testResults

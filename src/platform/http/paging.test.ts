@@ -118,6 +118,28 @@ describe('lists', () => {
     }
   })
 
+  test('behind a record that is named a list goes on by records, in both directions, to its end', async () => {
+    const client = await service.newAccount()
+    await (await fill(client.id, 9)).end()
+    const all = ids(await client.get('/v1/customers'))
+    for (const [sort, order] of [
+      ['', all],
+      ['&sort=-id', all.toReversed()],
+    ] as const) {
+      const found: number[] = []
+      let next = `/v1/customers?page=3&page_size=2${sort}&after=${order[2]}`
+      for (let pages = 0; next !== ''; pages += 1) {
+        expect(pages).toBeLessThan(4)
+        const reply = await client.get(next)
+        found.push(...ids(reply))
+        const link = reply.headers['link'] ?? ''
+        expect(link).not.toMatch(/rel="prev"|[?&]page=/)
+        next = /<https:\/\/billing.example\/base([^>]+)>; rel="next"/.exec(link)?.[1] ?? ''
+      }
+      expect(found).toEqual(order.slice(3))
+    }
+  })
+
   test('without a public address links are relative', async () => {
     const client = await relative.newAccount()
     for (const Name of ['a', 'b']) await client.post('/v1/customers', { Name, isCompany: true })

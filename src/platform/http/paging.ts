@@ -123,17 +123,20 @@ export async function pageAnswer(
     /** Left out: nobody asked what was updated. */
     until?: Instant
     /** The last record of this page, where the next one begins after it; left out: it is found by its number. */
-    last?: bigint
+    last?: bigint | undefined
+    /** It is the page of its number; false where it follows a record that was named, whatever number that page has. */
+    hasNumber?: boolean
   },
   body: Buffer | AsyncGenerator<string> | AsyncGenerator<Buffer>,
   publicUrl: string | undefined,
 ): Promise<Answer> {
   const { page, size } = list.page
   const links: string[] = []
+  const { hasNumber = true } = list
   const link = (target: number, rel: string, after?: bigint) =>
-    links.push(`<${pageUrl(list.url, { page: target, size, after }, publicUrl)}>; rel="${rel}"`)
+    links.push(`<${pageUrl(list.url, { page: hasNumber ? target : undefined, size, after }, publicUrl)}>; rel="${rel}"`)
   if (list.hasNext) link(page + 1, 'next', list.last)
-  if (page > 1) {
+  if (page > 1 && hasNumber) {
     const previous = list.isEmpty ? Math.min(page - 1, Math.ceil((await list.count()) / size)) : page - 1
     if (previous >= 1) link(previous, 'prev')
   }
@@ -148,13 +151,14 @@ export async function pageAnswer(
 
 function pageUrl(
   url: string,
-  { page, size, after }: { page: number; size: number; after: bigint | undefined },
+  { page, size, after }: { page: number | undefined; size: number; after: bigint | undefined },
   publicUrl: string | undefined,
 ): string {
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
-  query.set('page', String(page))
+  if (page === undefined) query.delete('page')
+  else query.set('page', String(page))
   query.set('page_size', String(size))
   query.delete('after')
   if (after !== undefined) query.set('after', String(after))
