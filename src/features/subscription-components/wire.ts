@@ -105,7 +105,9 @@ const usageInputs = {
   Memo: optional(longText()),
 } satisfies Properties
 
-const ignored = ['componentVersionID', 'componentVersionNumber']
+/** Fields of a report that the service computes. */
+const REPORT_COMPUTED = ['usageID', 'RecordedDate', 'invoiceID']
+const ignored = ['componentVersionID', 'componentVersionNumber', ...REPORT_COMPUTED]
 const componentNames = {
   componentID: optional(reference()),
   ComponentCode: optional(text({ takesNumbers: true })),
@@ -146,7 +148,7 @@ const bulkInputs = {
 } satisfies Properties
 export type BulkBody = BodyOf<typeof bulkInputs>
 
-const BulkEntryIn = objectOf(bulkInputs, { name: 'UsageBulkEntry' })
+const BulkEntryIn = objectOf(bulkInputs, { name: 'UsageBulkEntry', ignored: REPORT_COMPUTED })
 export const BulkUsageIn = objectOf(
   { Usage: required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' })) },
   { name: 'UsageBulk' },

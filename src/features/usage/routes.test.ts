@@ -280,6 +280,25 @@ describe('usage', () => {
   })
 })
 
+test('a report that was read can be sent back, strictly too: what the service computes is ignored and told of nowhere', async () => {
+  const { client, id, report } = await meteredShop()
+  await report({ NumUnits: 8, UsageKey: 'a' })
+  const [read] = (await client.get(`/v1/subscriptions/${id}/usage`)).body
+  expect(read).toMatchObject({ usageID: expect.any(Number), RecordedDate: expect.any(String), invoiceID: null })
+  const strictly = { prefer: 'handling=strict' }
+  for (const headers of [{}, strictly]) {
+    const one = await client.put(`/v1/subscriptions/${id}/components/recordusage`, read, headers)
+    const bulk = await client.post('/v1/usage', { Usage: [{ ...read, subscriptionID: id }] }, headers)
+    expect([one.status, one.headers['perennial-ignored']]).toEqual([204, undefined])
+    expect([bulk.status, bulk.headers['perennial-ignored'], bulk.body]).toEqual([
+      201,
+      undefined,
+      { Recorded: 0, Duplicates: 1 },
+    ])
+  }
+  expect(await unitsOf(client, id)).toBe(8)
+})
+
 test('a subscription to come keeps the usage it opens with when its start moves, and is deleted with it', async () => {
   const { client, add } = await shop(service, { price: 0 })
   const { componentID } = await addComponent(client, { type: 'metered', brackets: [[5, null]], name: 'Messages' })

@@ -37,12 +37,12 @@ const DESCENDING = fragment`desc`
 export const direction = ({ isNewestFirst }: Pick<PageStart, 'isNewestFirst'>): Fragment =>
   isNewestFirst ? DESCENDING : NOTHING
 
-/** Limits that stand in the text of a statement: of usual sizes, each with the one row more that tells whether there is a next page. */
+/** Limits that stand in the text of a statement: of usual sizes, each with the one row more that shows whether there is a next page. */
 const WRITTEN_LIMITS = new Map([10, 20, 25, 50, 100, 200].map((size) => [size + 1, namesOf(`limit ${size + 1}`)]))
 
 /**
  * Returns what stands behind the only column that a list is ordered by: the direction, and the rows of the page. A limit that is a parameter makes PostgreSQL
- * plan the statement anew each time, because a plan for the rows it is told seems cheaper than one for a tenth of all; of a page of 100 customers that was a
+ * plan the statement anew each time, because a plan for the rows that it is asked for seems cheaper than one for a tenth of all; of a page of 100 customers that was a
  * quarter. Where a list is filtered it is right: the plan for few records that are found is another one.
  */
 export function inPage(start: PageStart, limit: number): Fragment {
