@@ -27,7 +27,7 @@ export interface AlikeInvoices {
 
 /**
  * Lists the invoices of a span as groups that are alike. Rule for what is not odd: sums that an invoice keeps are those of its allocations and settlements, and
- * within its total; versions that it froze are there; a shape that it refers to is there and its lines are nowhere else. What else could be wrong follows from
+ * within its total; versions that it froze are there; its subscription is its customer's; a shape that it refers to is there and its lines are nowhere else. What else could be wrong follows from
  * what a group has in common. Rows are hashed with a seed that nobody knows before, so that different ones cannot be made to look alike.
  */
 export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, upTo }: Span, seed: bigint) => {
@@ -36,7 +36,7 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
     db,
     sql`
     with chosen as materialized (
-      select invoice_id, customer_id, customer_version, account_version, shape_id, first_tax_id, currency, issued_at, cancelled_at, total_minor,
+      select invoice_id, customer_id, customer_version, account_version, subscription_id, shape_id, first_tax_id, currency, issued_at, cancelled_at, total_minor,
              paid_minor, pending_minor, negative_minor, credited_minor, written_off_minor from invoices where ${within}),
     lines as materialized (
       select invoice_id, count(*) as count, bit_xor(hash_record_extended(row(display_order, kind, quantity, unit_price, net_minor, gross_minor,
@@ -71,7 +71,8 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
                and (i.paid_minor + i.pending_minor + i.negative_minor = 0 or i.issued_at is not null and i.cancelled_at is null)
                and (i.issued_at is not null or i.cancelled_at is null)
                and (i.shape_id is null or (k.taxes = 0) = (i.first_tax_id is null)
-                 and c.count is null and t.hashes is null)
+                 and c.count is null and t.hashes is null and i.subscription_id is not null)
+               and (i.subscription_id is null or b.customer_id = i.customer_id)
                and (coalesce(u.version = i.customer_version, false) or exists (select 1 from customer_versions v
                  where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version))
                and (o.version = i.account_version or exists (select 1 from account_versions v
@@ -80,6 +81,8 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
         join accounts o on o.account_id = ${account}
         left join (select customer_id, version from customers
                     where account_id = ${account} and customer_id = any(array(select customer_id from chosen)) offset 0) u on u.customer_id = i.customer_id
+        left join (select subscription_id, customer_id from subscriptions
+                    where account_id = ${account} and subscription_id = any(array(select subscription_id from chosen)) offset 0) b on b.subscription_id = i.subscription_id
         left join (select shape_id, taxes from invoice_shapes
                     where account_id = ${account} and shape_id = any(array(select distinct shape_id from chosen)) offset 0) k on k.shape_id = i.shape_id
         left join lines c on c.invoice_id = i.invoice_id

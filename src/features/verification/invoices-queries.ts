@@ -23,6 +23,8 @@ export interface CheckedInvoice {
   /** The version of the customer that the document froze exists, as the present record or as an earlier one; likewise for the account. */
   isCustomerFrozen: boolean
   isAccountFrozen: boolean
+  /** The subscription that it names is its customer's, and it names one where its lines are kept with a shape. */
+  isOfOwnSubscription: boolean
 }
 
 export const listInvoicePage = (db: Queryable, account: AccountId, { after, upTo }: Span, limit: number) =>
@@ -62,7 +64,9 @@ const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
            coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
              where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
-             where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen"
+             where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen",
+           case when i.subscription_id is null then i.shape_id is null else exists (select from subscriptions s
+             where s.account_id = ${account} and s.subscription_id = i.subscription_id and s.customer_id = i.customer_id) end as "isOfOwnSubscription"
       from (${chosen}) i
       join accounts a on a.account_id = ${account}
       left join customers c on c.account_id = ${account} and c.customer_id = i.customer_id

@@ -180,6 +180,8 @@ function checkRest(facts: CheckedInvoiceFacts, report: Report): void {
   if (invoice.isCancelled && !invoice.isIssued)
     reporter.text('state', 'cancelled draft', 'cancelled only after it was issued')
   if (!invoice.isCustomerFrozen) reporter.text('customer as frozen', 'a version that is not kept', 'a version that is')
+  if (!invoice.isOfOwnSubscription)
+    reporter.text('subscription', 'none, or that of another customer', 'one of its customer')
   if (!invoice.isAccountFrozen) reporter.text('account as frozen', 'a version that is not kept', 'a version that is')
 }
 

@@ -129,7 +129,13 @@ test('a worker that stops leaves its account to the next; one that was killed le
 test('an account that cannot be verified does not keep the others waiting', async () => {
   const broken = (await service.newAccount()).id
   await asSuperuser(`delete from account_counters where account_id = ${broken}`)
-  const { verified, failed } = await look('2027-03-17T02:10:00Z')
+  const onDifference = ({ account }: { account: bigint }) => {
+    if (account === broken) throw new TypeError('the disk of the log is full')
+  }
+  const { verified, failed } = await look('2027-03-17T02:10:00Z', { onDifference })
   expect(failed).toEqual([broken])
   expect(verified).toHaveLength(3)
+  const again = await look('2027-03-17T02:20:00Z')
+  expect([again.verified, again.failed]).toEqual([[[broken, again.differing.length]], []])
+  expect(again.differing).toContain(`${broken} what is stored`)
 })

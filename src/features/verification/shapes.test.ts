@@ -83,6 +83,19 @@ describe('a shape', () => {
 })
 
 describe('an invoice with a shape', () => {
+  test.each([
+    ['of another customer', `(select min(subscription_id) from subscriptions where account_id = :account)`],
+    ['that is not there', '999999'],
+    ['at all, or none', 'null'],
+  ])('names the subscription of its customer: one %s is found', async (_, other) => {
+    const found = reported(
+      await tampered(`update invoices set subscription_id = ${other} where account_id = :account and ${LAST}`),
+    )
+    expect(found).toContain(
+      'invoices: invoice # of customer #: subscription says none, or that of another customer, should say one of its customer',
+    )
+  })
+
   test.each(['max', 'min'])('of another total than its shape is named, the %s of them too', async (which) => {
     const found = reported(
       await tampered(

@@ -28,6 +28,15 @@ export async function tamperWith(service: TestService, clientOf: () => TestClien
       const tx = {
         account,
         rows: async (statement: pg.QueryConfig) => (await superuser.query(statement)).rows,
+        savepoint: async (inner: () => Promise<unknown>) => {
+          await superuser.query('savepoint attempt')
+          try {
+            return await inner()
+          } catch (error) {
+            await superuser.query('rollback to savepoint attempt')
+            throw error
+          }
+        },
       } as unknown as Transaction
       const db = { transaction: (_: bigint, work: (of: Transaction) => unknown) => work(tx) } as unknown as Database
       await verifyAccount(db, account, (difference) => found.push(difference))

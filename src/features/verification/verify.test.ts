@@ -98,6 +98,31 @@ test('a verification changes nothing, whatever a check would say', async () => {
   await expect(verifyAccount(db, client.id, () => {})).rejects.toThrow('over')
 })
 
+test('what cannot even be read is a difference, and all other checks go on', async () => {
+  const found = reported(
+    await tampered(
+      `update invoices set currency = 'USDx' where account_id = :account and invoice_id = ${FIRST}`,
+      `update usage_batches set units = units || 'x' where account_id = :account`,
+      `insert into list_blocks (account_id, list, block, records) values (:account, 'invoices', 0, 3)`,
+    ),
+  )
+  const unreadable = (check: string, why: string) =>
+    `${check}: account #: what is stored says something that cannot be read (${why}), should say something that can`
+  expect(found).toContain(unreadable('invoices', 'assertion failed: USDx is a known currency'))
+  expect(found).toContainEqual(expect.stringContaining('the database refused with 22P02'))
+  expect(found).toContainEqual(expect.stringMatching(/^counted lists: list 0/))
+})
+
+test('an invoice names a subscription of its customer', async () => {
+  const other = '(select subscription_id + 1000 from subscriptions where account_id = :account order by 1 limit 1)'
+  const found = await tampered(
+    `update invoices set subscription_id = ${other} where account_id = :account and invoice_id = ${FIRST}`,
+  )
+  expect(reported(found)).toContain(
+    'invoices: invoice # of customer #: subscription says none, or that of another customer, should say one of its customer',
+  )
+})
+
 describe('a charge', () => {
   test('of another amount than its facts make is named, and so is what follows from it', async () => {
     const found = await tampered(

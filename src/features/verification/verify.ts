@@ -1,6 +1,9 @@
+import { FailedAssertion } from '../../kernel/assert.ts'
 import type { GoOn } from '../../platform/duty.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Database, type Transaction, WHOLE_STATEMENT_MS } from '../../platform/database/database.ts'
+import { isOfValues } from '../../platform/database/failures.ts'
 import { allocations } from './allocations.ts'
 import { balances } from './balances.ts'
 import { batchedEntries } from './batched-entries.ts'
@@ -13,13 +16,13 @@ import { coverage } from './coverage.ts'
 import { cycles } from './cycles.ts'
 import { creditedCharges, creditNotes } from './credits.ts'
 import { deliveries } from './deliveries.ts'
-import type { Check, Difference } from './difference.ts'
+import type { Check, Difference, Report } from './difference.ts'
 import { emandates } from './emandates.ts'
 import { entriesBalance, ledgerEntries, unposted } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
 import { issuedEvents } from './issued-events.ts'
-import { type Ends, NIGHTS, type Part } from './pages.ts'
+import { type CheckReading, type Ends, NIGHTS, type Part } from './pages.ts'
 import { ledgerDays } from './ledger-days.ts'
 import { creditNumbers, invoiceNumbers } from './numbers.ts'
 import { makeReadOnly } from './verify-queries.ts'
@@ -127,23 +130,42 @@ async function runChecks(
   for (const check of CHECKS) {
     if (part && check.isAtOnce && AT_ONCE.indexOf(check) % NIGHTS !== part.turn) continue
     let lists = 0
-    const looked = await check.run(
-      tx,
-      (difference) => {
-        found.differences += 1
-        if (CHAINED.includes(check)) found.isChained = false
-        report({ ...difference, account: tx.account, check: check.name })
+    const reportOne: Report = (difference) => {
+      found.differences += 1
+      if (CHAINED.includes(check)) found.isChained = false
+      report({ ...difference, account: tx.account, check: check.name })
+    }
+    const looked = await runCheck(tx, check, reportOne, {
+      goOn,
+      part: check.isAtOnce ? undefined : part,
+      endOf() {
+        const list = `${check.name} ${lists++}`
+        return { before: part?.ends[list], keep: (last) => (ends[list] = last) }
       },
-      {
-        goOn,
-        part: check.isAtOnce ? undefined : part,
-        endOf() {
-          const list = `${check.name} ${lists++}`
-          return { before: part?.ends[list], keep: (last) => (ends[list] = last) }
-        },
-      },
-    )
+    })
     if (check === invoices) found.invoices = looked
   }
   return found
 }
+
+/** Runs one check. Where something is stored that cannot even be read, that is a difference, and the other checks go on. Returns how many records it has looked at. */
+async function runCheck(tx: Transaction, check: Check, report: Report, reading: CheckReading): Promise<number> {
+  try {
+    return await tx.savepoint(() => check.run(tx, report, reading))
+  } catch (error) {
+    if (!isOfStored(error)) throw error
+    report({
+      customerId: null,
+      recordType: 'account',
+      recordId: tx.account,
+      what: 'what is stored',
+      stored: `something that cannot be read (${errorFacts(error).message})`,
+      expected: 'something that can',
+    })
+    return 0
+  }
+}
+
+/** Returns whether a failure comes of values that no version of the service writes: PostgreSQL cannot convert them, or a rule of the code does not allow for them. */
+const isOfStored = (error: unknown): boolean =>
+  error instanceof FailedAssertion || error instanceof SyntaxError || error instanceof RangeError || isOfValues(error)

@@ -64,6 +64,9 @@ const AWAY_CODES = new Set([
 const AWAY_MESSAGES =
   /connection terminated|connection timeout|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|cannot use a pool after|client was closed|not currently accepting connections/i
 
+/** Reports whether a stored value is none of what a statement takes it for (SQLSTATE class 22). */
+export const isOfValues = (error: unknown): boolean => asDriverError(error).code?.startsWith('22') === true
+
 /** Reports whether the error only follows from an earlier failure in its transaction. */
 export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === '25P02'
 
