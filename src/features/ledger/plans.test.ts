@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/database.ts'
+import { APP_ROLE } from '../../platform/database/roles.ts'
 import type { Snapshot } from '../../platform/database/reads.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listEvents } from '../events/queries.ts'
@@ -36,6 +37,11 @@ beforeAll(async () => {
     insert into perennial.issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
       select ${client.id}, 1000000 + n, 1000249 + n, (select min(invoice_id) from perennial.invoices where account_id = ${client.id}) + n - 1,
         timestamptz '2026-01-01' + n * interval '1 minute', 'billing run 1', '[{}]' from generate_series(1, 49751, 250) n;
+    insert into perennial.posting_shape_entries (account_id, posting_shape_id, line, amount_minor, dated, currency, debit, credit)
+      select ${client.id}, 1, line, 100, '2026-01-01', 'USD', 'receivable', case line when 1 then 'revenue' else 'revenue_due' end from generate_series(1, 2) line;
+    insert into perennial.posting_batches (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, shape_ids, hash)
+      select ${client.id}, 1000001 + n * 256, 1000001 + n * 128, 2, 256, now(), '2026-01-01', '2026-01-01', array_fill(1::bigint, array[128]), '{1}', '\\x00'
+        from generate_series(0, 999) n;
     insert into perennial.charge_rows (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
       select account_id, invoice_id, 1, 'manual', 1, 1, 100, 100 from perennial.invoices where account_id = ${client.id};
     insert into perennial.negative_adjustments (account_id, negative_adjustment_id, customer_id, kind, ref, currency, dated, amount_minor, invoice_id, closed_at,
@@ -51,12 +57,12 @@ beforeAll(async () => {
        where n.account_id = ${client.id}`)
   await owner.query(
     'vacuum (analyze) perennial.events, perennial.issued_events, perennial.ledger_entries, perennial.invoices, perennial.charge_rows, perennial.negative_adjustments, ' +
-      'perennial.settlements, perennial.credit_note_lines',
+      'perennial.settlements, perennial.credit_note_lines, perennial.posting_batches, perennial.posting_shape_entries',
   )
 })
 afterAll(() => owner.end())
 
-/** The plan of the one statement that a query sends. */
+/** The plan of the statement that a query reads by, as the service's role has it: with the settings that it asks for, and under row security. */
 async function planOf(ask: (db: Snapshot) => unknown): Promise<string> {
   const sent: Statement[] = []
   const rows = async <Row>(statement: Statement): Promise<Row[]> => {
@@ -65,12 +71,23 @@ async function planOf(ask: (db: Snapshot) => unknown): Promise<string> {
   }
   const portions = (statement: Statement) => void sent.push(statement)
   await ask({ rows, portions } as unknown as Snapshot)
-  const [{ text, values } = { text: '', values: [] }] = sent
-  const { rows: lines } = await owner.query<{ 'QUERY PLAN': string }>(
-    `explain ${text}`,
-    values.map((value) => String(value)),
-  )
-  return lines.map((line) => line['QUERY PLAN']).join('\n')
+  await owner.query('begin')
+  try {
+    await owner.query(`set local role ${APP_ROLE}`)
+    await owner.query(`select set_config('app.account_id', '${client.id}', true)`)
+    let plan = ''
+    for (const { text, values } of sent) {
+      const isSetting = text.startsWith('select set_config')
+      const { rows: lines } = await owner.query<{ 'QUERY PLAN': string }>(
+        isSetting ? text : `explain ${text}`,
+        values.map((value) => String(value)),
+      )
+      if (!isSetting) plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+    }
+    return plan
+  } finally {
+    await owner.query('rollback')
+  }
 }
 
 const start = { fromId: 0n, skip: 0 }
@@ -90,6 +107,29 @@ test('events and entries of one customer, in the middle of many', async () => {
   expect(await planOf((db) => listEntries(db, client.id, filter, { fromId: 0n, skip: 5000 }, 101))).toContain(
     'ledger_entries_by_customer',
   )
+})
+
+test('entries of batches, of which only those of a page are opened, however deep it is in its block', async () => {
+  const filter = { customerId: null, from: null, to: null }
+  for (const isNewestFirst of [false, true])
+    for (const skip of [0, 200, 4095]) {
+      const page = { fromId: isNewestFirst ? 2n ** 40n : 1_000_000n, skip, isNewestFirst }
+      const whole = await planOf((db) => listEntries(db, client.id, filter, { ...page, isWhole: true }, 201))
+      expect(whole, `${skip}`).toMatch(/first_entry_id = ANY/)
+      expect(whole, `${skip}`).not.toContain('Seq Scan on posting_batches')
+      if (skip === 0) continue
+      const receivable = { ...filter, ledgerAccount: 'receivable' } as const
+      const filtered = await planOf((db) => listEntries(db, client.id, receivable, page, 201))
+      expect(filtered, `${skip}`).toMatch(/Incremental Sort[^]*Presorted Key: [\w.]*first_entry_id/)
+      expect(filtered, `${skip}`).not.toContain('Seq Scan on posting_batches')
+    }
+})
+
+test('events of all types, whose invoices are looked up one by one', async () => {
+  for (const skip of [0, 200, 4095]) {
+    const plan = await planOf((db) => listEvents(db, client.id, {}, { fromId: 0n, skip }, 201))
+    expect(plan).not.toMatch(/Seq Scan on invoices/)
+  }
 })
 
 test('issued invoices’ events, of which only the rows of a page are gone through', async () => {

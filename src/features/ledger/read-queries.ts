@@ -3,6 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import { orderedRows } from '../../platform/database/walked.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { BATCH_ENTRIES_MAX, batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
 
@@ -137,6 +138,23 @@ const onwardInBatches = ({ fromId, isNewestFirst }: PageStart): Fragment =>
     ? fragment`and held_from < ${fromId}`
     : fragment`and held_from > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
 
+/** Returns the condition that a batch has to be opened for so many entries of all that there are: batches say how many they have, so none beyond these is. */
+const openedFor = (account: AccountId, most: number, { fromId, isNewestFirst }: PageStart): Fragment => {
+  const order = direction({ isNewestFirst })
+  const within = isNewestFirst
+    ? fragment`first_entry_id < ${fromId}`
+    : fragment`first_entry_id > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
+  // Those before the start of the page have no more than one batch can have together.
+  const enough = most + BATCH_ENTRIES_MAX
+  return fragment`
+    and b.first_entry_id = any(array(
+      select first_entry_id from (
+        select first_entry_id, sum(entries) over (order by first_entry_id ${order}) - entries as before from (
+          select first_entry_id, entries from posting_batches where account_id = ${account} and ${within}
+           order by first_entry_id ${order} limit ${enough}) n) s
+       where before < ${enough}))`
+}
+
 const LISTED = fragment`
   entry_id, customer_id, dated, posted_at, event, is_reversal, record_type, record_id, currency, debit, credit, tax_name, amount_minor`
 
@@ -144,15 +162,15 @@ const LISTED = fragment`
 export function listEntries(db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) {
   const most = start.skip + limit
   const order = direction(start)
-  // Batches come in their order from the index, so only those of a page are opened.
+  // Batches come in their order from the index, so only those of a page are opened. Where all entries are listed it is known which these are.
   const batched = reachesBatches(filter)
     ? fragment`
       union all (
-        select ${LISTED} from (${ofBatches(account, filter)}) l
+        select ${LISTED} from (${ofBatches(account, filter)} ${start.isWhole ? openedFor(account, most, start) : NOTHING}) l
          where true ${onwardInBatches(start)} ${onward(start, 'entry_id')} ${conditions(filter)}
          order by held_from ${order}, entry_id ${order} limit ${most})`
     : NOTHING
-  return db.rows<LedgerEntry>(sql`
+  const statement = sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
            record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor",
            ${documentNumber(account)} as "number", ${documentReference(account)} as "reference", ${exportOfEntry(account)} as "exportId"
@@ -162,7 +180,10 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
             order by entry_id ${order} limit ${most})
           ${batched}) found
          order by entry_id ${inPage(start, limit)}) e
-     order by entry_id ${order}`)
+     order by entry_id ${order}`
+  return start.skip > 0 && !start.isWhole && reachesBatches(filter)
+    ? orderedRows<LedgerEntry>(db, statement)
+    : db.rows<LedgerEntry>(statement)
 }
 
 /** Counts entries. */
