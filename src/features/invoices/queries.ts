@@ -187,6 +187,18 @@ export interface InvoiceFilter {
   found?: FoundRecords | null
 }
 
+/** No identifier is as low. */
+const NOBODY = 0n as CustomerId
+
+/** Finds the customer whom the invoices of a subscription are for; nobody where there is no such subscription. */
+export const findBilledCustomer = async (db: Queryable, account: AccountId, id: SubscriptionId): Promise<CustomerId> =>
+  (
+    await firstRow<{ id: CustomerId }>(
+      db,
+      sql`select customer_id as "id" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
+    )
+  )?.id ?? NOBODY
+
 const ACTUAL = fragment`(i.total_minor - i.negative_minor - i.paid_minor)`
 
 // The status rule of the engine as conditions, so that a filter needs no page of everything.

@@ -172,6 +172,8 @@ describe('lists', () => {
     expect(await totals(`/v1/customers/${second.customerID}/invoices`)).toEqual([20, 20])
     expect(await totals(`/v1/customers/${second.customerID}/invoices?endDate=2027-01-31`)).toEqual([20])
     expect(await totals(`/v1/invoices?subscriptionID=${second.subscriptionID}`)).toEqual([20, 20])
+    expect(await totals(`/v1/invoices?subscriptionID=${second.subscriptionID}&customerID=999999`)).toEqual([])
+    expect(await totals('/v1/invoices?subscriptionID=999999')).toEqual([])
     expect(await totals('/v1/invoices?recurInvoiceID=1')).toEqual([])
     expect(await totals('/v1/invoices?status=past due')).toEqual([10, 20, 10, 20])
     expect(await totals('/v1/invoices?status=Due')).toEqual([])

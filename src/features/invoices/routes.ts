@@ -14,6 +14,7 @@ import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
 import { invoicePortions, lookUpLines } from './load-parts.ts'
 import {
   countInvoices,
+  findBilledCustomer,
   findInvoiceByNumber,
   type Invoice,
   type InvoiceFilter,
@@ -43,9 +44,12 @@ async function filterOf(
 ): Promise<InvoiceFilter> {
   checkDates(query, 'startDate', 'endDate')
   const currency = query.CurrencyCode
+  const subscriptionId = query.subscriptionID
+  // Invoices are found by their customer: of subscriptions they have no index, because a run would write it.
+  const billed = subscriptionId == null ? null : await findBilledCustomer(db, account.id, subscriptionId)
   return {
-    customerId: query.customerID,
-    subscriptionId: query.subscriptionID,
+    customerId: query.customerID ?? billed,
+    subscriptionId,
     recurringInvoiceId: query.recurInvoiceID,
     status: query.status,
     startDate: query.startDate,
