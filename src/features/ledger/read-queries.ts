@@ -138,7 +138,7 @@ const onwardInBatches = ({ fromId, isNewestFirst }: PageStart): Fragment =>
     ? fragment`and held_from < ${fromId}`
     : fragment`and held_from > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
 
-/** Returns the condition that a batch has to be opened for so many entries of all that there are: batches say how many they have, so none beyond these is. */
+/** Returns the condition that a batch has to be opened for so many entries of all that there are: each batch has its number of entries, so none beyond these is. */
 const openedFor = (account: AccountId, most: number, { fromId, isNewestFirst }: PageStart): Fragment => {
   const order = direction({ isNewestFirst })
   const within = isNewestFirst
