@@ -13,15 +13,14 @@ export async function sumDays(db: Database['unscoped']): Promise<boolean> {
 }
 
 /**
- * Lists amounts by day, currency, sides and tax up to a day; null: of all days. Of what is below the mark the sums, and the entries from there on one by one. The mark is
+ * Lists amounts by day, currency, sides and tax up to a day: of what is below the mark the sums, and the entries from there on one by one. The mark is
  * that of the same snapshot.
  */
-export const movedUntil = (account: AccountId, to: IsoDate | null, currency: string | null): Fragment => {
-  const upTo = fragment`
-    ${to === null ? NOTHING : fragment`and dated <= ${to}`} ${currency === null ? NOTHING : fragment`and currency = ${currency}`}`
+export const movedUntil = (account: AccountId, to: IsoDate, currency: string | null): Fragment => {
+  const upTo = fragment`dated <= ${to} ${currency === null ? NOTHING : fragment`and currency = ${currency}`}`
   return fragment`
-    select dated, currency, debit, credit, tax_name, amount_minor from ledger_days where account_id = ${account} ${upTo}
+    select dated, currency, debit, credit, tax_name, amount_minor from ledger_days where account_id = ${account} and ${upTo}
     union all
     select dated, currency, debit, credit, tax_name, amount_minor from ledger l
-     where account_id = ${account} and ${heldFrom('l', fragment`(select ledger_summed_below())`)} ${upTo}`
+     where account_id = ${account} and ${heldFrom('l', fragment`(select ledger_summed_below())`)} and ${upTo}`
 }

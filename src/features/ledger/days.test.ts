@@ -37,24 +37,6 @@ test('what was posted on a day is summed once, and more of the same day later', 
   expect(await daysOf(client.id)).toEqual(TWO)
 })
 
-test('balances are of what was summed and of what came since, up to any day', async () => {
-  const { client, customerID } = await moneyShop(service)
-  const receivable = async (query = '') =>
-    (await client.get(`/v1/ledger/balances${query}`)).body.map(({ Account, Balance }: any) => `${Account} ${Balance}`)
-  const [one, two] = [
-    ['receivable 115', 'revenue -100', 'tax -15'],
-    ['receivable 230', 'revenue -200', 'tax -30'],
-  ]
-  expect(await receivable()).toEqual(one)
-  await sumAllDays()
-  expect(await receivable()).toEqual(one)
-  await invoiceOf(client, customerID)
-  for (const query of ['', '?date=2027-01-01']) expect(await receivable(query)).toEqual(two)
-  expect(await receivable('?date=2026-12-31')).toEqual([])
-  await sumAllDays()
-  expect(await receivable()).toEqual(two)
-})
-
 test('while days are summed others post, and marks of lists move; a second sum leaves it to the first', async () => {
   const { client, customerID } = await moneyShop(service)
   await sumAllDays()

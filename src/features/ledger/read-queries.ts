@@ -3,7 +3,6 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { movedUntil } from './days-queries.ts'
 import { orderedRows } from '../../platform/database/walked.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { BATCH_ENTRIES_MAX, batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
@@ -212,7 +211,8 @@ export interface LedgerBalance {
 export const listBalances = (db: Queryable, account: AccountId, date: IsoDate | null) =>
   db.rows<LedgerBalance>(sql`
     with summed as (
-      select currency, debit, credit, tax_name, sum(amount_minor) as amount from (${movedUntil(account, date, null)}) moved
+      select currency, debit, credit, tax_name, sum(amount_minor) as amount from ledger
+       where account_id = ${account} ${date === null ? NOTHING : fragment`and dated <= ${date}`}
        group by currency, debit, credit, tax_name)
     select s.currency, side.word as "ledgerAccount", case when side.word = 'tax' then s.tax_name end as "taxName",
            coalesce(sum(s.amount) filter (where side.is_debit), 0)::bigint as "debitMinor",
