@@ -14,7 +14,7 @@ test('what a killed run left goes, with all in it; folders of who runs, and of o
     mkdirSync(join(parent, name))
     writeFileSync(join(parent, name, 'file'), '')
   }
-  removeLeftBehind(parent)
+  removeLeftBehind([parent, join(parent, 'none')])
   expect(readdirSync(parent).toSorted()).toEqual(stay.toSorted())
 })
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProcess } from '../../src/platform/postgres/processes.ts'
@@ -21,10 +21,17 @@ export function roomyParent(room = ROOM_MIN_BYTES): string {
 export const roomyFolder = (kind: string, room?: number): string =>
   mkdtempSync(join(roomyParent(room), `perennial-${kind}-${process.pid}-`))
 
-/** Removes the folders of processes that were killed: what they left in memory is missing to all that run after them. */
-export function removeLeftBehind(parent = roomyParent(0)): void {
-  for (const name of readdirSync(parent)) {
-    const pid = /^perennial-[a-z]+-(\d+)-/.exec(name)?.[1]
-    if (pid !== undefined && !findProcess(Number(pid))) rmSync(join(parent, name), { recursive: true, force: true })
-  }
+/**
+ * Removes the folders of processes that were killed: what they left in memory is missing to all that run after them, most of all where nothing of it is left.
+ * Those of other users stay.
+ */
+export function removeLeftBehind(parents: readonly string[] = [MEMORY, tmpdir()]): void {
+  for (const parent of parents.filter(existsSync))
+    for (const name of readdirSync(parent)) {
+      const pid = /^perennial-[a-z]+-(\d+)-/.exec(name)?.[1]
+      const path = join(parent, name)
+      if (pid !== undefined && !findProcess(Number(pid)) && isOwn(path)) rmSync(path, { recursive: true, force: true })
+    }
 }
+
+const isOwn = (path: string): boolean => process.getuid?.() === 0 || lstatSync(path).uid === process.getuid?.()

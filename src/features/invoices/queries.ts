@@ -13,7 +13,7 @@ import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
-import { ofCustomers } from './currency-queries.ts'
+import { ofCustomers } from './narrowing-queries.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const
@@ -186,18 +186,6 @@ export interface InvoiceFilter {
   isWrittenOff?: boolean | null
   found?: FoundRecords | null
 }
-
-/** No identifier is as low. */
-const NOBODY = 0n as CustomerId
-
-/** Finds the customer whom the invoices of a subscription are for; nobody where there is no such subscription. */
-export const findBilledCustomer = async (db: Queryable, account: AccountId, id: SubscriptionId): Promise<CustomerId> =>
-  (
-    await firstRow<{ id: CustomerId }>(
-      db,
-      sql`select customer_id as "id" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
-    )
-  )?.id ?? NOBODY
 
 const ACTUAL = fragment`(i.total_minor - i.negative_minor - i.paid_minor)`
 

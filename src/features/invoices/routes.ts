@@ -9,12 +9,11 @@ import { type Operation, lookupOperation, type PathParams, readOperation } from 
 import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
-import { listCustomersOfCurrency } from './currency-queries.ts'
+import { findBilledCustomer, listCustomersOfCurrency } from './narrowing-queries.ts'
 import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
 import { invoicePortions, lookUpLines } from './load-parts.ts'
 import {
   countInvoices,
-  findBilledCustomer,
   findInvoiceByNumber,
   type Invoice,
   type InvoiceFilter,
@@ -45,7 +44,6 @@ async function filterOf(
   checkDates(query, 'startDate', 'endDate')
   const currency = query.CurrencyCode
   const subscriptionId = query.subscriptionID
-  // Invoices are found by their customer: of subscriptions they have no index, because a run would write it.
   const billed = subscriptionId == null ? null : await findBilledCustomer(db, account.id, subscriptionId)
   return {
     customerId: query.customerID ?? billed,

@@ -132,25 +132,22 @@ function ofBatches(account: AccountId, { customerId, record, numbered, from, to 
     ${from === null ? NOTHING : fragment`and b.dated_to >= ${from}`} ${to === null ? NOTHING : fragment`and b.dated_from <= ${to}`}`
 }
 
-/** Returns the condition by which batches before the start of a page are passed over. */
-const onwardInBatches = ({ fromId, isNewestFirst }: PageStart): Fragment =>
+/** Returns the condition by which batches before the start of a page are passed over, on the column that has their first entry. */
+const onwardInBatches = ({ fromId, isNewestFirst }: PageStart, first: 'held_from' | 'first_entry_id'): Fragment =>
   isNewestFirst
-    ? fragment`and held_from < ${fromId}`
-    : fragment`and held_from > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
+    ? fragment`and ${namesOf(first)} < ${fromId}`
+    : fragment`and ${namesOf(first)} > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
 
 /** Returns the condition that a batch has to be opened for so many entries of all that there are: each batch has its number of entries, so none beyond these is. */
-const openedFor = (account: AccountId, most: number, { fromId, isNewestFirst }: PageStart): Fragment => {
-  const order = direction({ isNewestFirst })
-  const within = isNewestFirst
-    ? fragment`first_entry_id < ${fromId}`
-    : fragment`first_entry_id > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
+const openedFor = (account: AccountId, most: number, start: PageStart): Fragment => {
+  const order = direction(start)
   // Those before the start of the page have no more than one batch can have together.
   const enough = most + BATCH_ENTRIES_MAX
   return fragment`
     and b.first_entry_id = any(array(
       select first_entry_id from (
         select first_entry_id, sum(entries) over (order by first_entry_id ${order}) - entries as before from (
-          select first_entry_id, entries from posting_batches where account_id = ${account} and ${within}
+          select first_entry_id, entries from posting_batches where account_id = ${account} ${onwardInBatches(start, 'first_entry_id')}
            order by first_entry_id ${order} limit ${enough}) n) s
        where before < ${enough}))`
 }
@@ -167,7 +164,7 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
     ? fragment`
       union all (
         select ${LISTED} from (${ofBatches(account, filter)} ${start.isWhole ? openedFor(account, most, start) : NOTHING}) l
-         where true ${onwardInBatches(start)} ${onward(start, 'entry_id')} ${conditions(filter)}
+         where true ${onwardInBatches(start, 'held_from')} ${onward(start, 'entry_id')} ${conditions(filter)}
          order by held_from ${order}, entry_id ${order} limit ${most})`
     : NOTHING
   const statement = sql`

@@ -18,21 +18,24 @@ export async function walkedRows<Row>(tx: Transaction, statement: Statement, isD
  * Runs a statement that joins what it has gathered in parts of its own, within a transaction. Returns its rows. PostgreSQL guesses few rows in such parts, fewer
  * still where tables were never analyzed, and would go through all of one part for each row of another.
  */
-export async function hashedRows<Row>(tx: Queryable, statement: Statement): Promise<Row[]> {
-  await tx.rows(sql`select set_config('enable_nestloop', 'off', true)`)
-  const rows = await tx.rows<Row>(statement)
-  await tx.rows(sql`select set_config('enable_nestloop', 'on', true)`)
-  return rows
-}
+export const hashedRows = <Row>(tx: Queryable, statement: Statement): Promise<Row[]> =>
+  rowsWithout('enable_nestloop', tx, statement)
 
 /**
  * Runs a statement that takes the first rows of ranges in the order in which an index has them, within a transaction. Returns its rows. What a range opens into
  * is not known before, and PostgreSQL guesses so little that it would open all ranges of an account and sort them, from some hundred wanted rows on.
  */
-export async function orderedRows<Row>(tx: Queryable, statement: Statement): Promise<Row[]> {
-  await tx.rows(sql`select set_config('enable_sort', 'off', true)`)
+export const orderedRows = <Row>(tx: Queryable, statement: Statement): Promise<Row[]> =>
+  rowsWithout('enable_sort', tx, statement)
+
+async function rowsWithout<Row>(
+  way: 'enable_nestloop' | 'enable_sort',
+  tx: Queryable,
+  statement: Statement,
+): Promise<Row[]> {
+  await tx.rows(sql`select set_config(${way}, 'off', true)`)
   const rows = await tx.rows<Row>(statement)
-  await tx.rows(sql`select set_config('enable_sort', 'on', true)`)
+  await tx.rows(sql`select set_config(${way}, 'on', true)`)
   return rows
 }
 

@@ -1,8 +1,11 @@
-import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
+import { firstRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
-/** Finding invoices by their currency: those that a run stamps have no index of it, because nearly all of an account are of one. */
+/**
+ * Finding invoices by what those that a run stamps have no index of, because it would be written with each: by the customers whom they are for. Nearly all of an
+ * account are of one currency, and those of a subscription are among those of its customer.
+ */
 
 /** More customers than these have so many invoices of a currency that a page of them is found by going through all invoices. */
 const CUSTOMERS_OF_CURRENCY_MAX = 500
@@ -24,3 +27,15 @@ export const ofCustomers = (customers: readonly CustomerId[] | null | undefined)
   customers == null
     ? NOTHING
     : fragment`and (i.shape_id is null or i.customer_id = any(${arrayLiteral(customers)}::bigint[]))`
+
+/** No identifier is as low. */
+const NOBODY = 0n as CustomerId
+
+/** Finds the customer whom the invoices of a subscription are for; nobody where there is no such subscription. */
+export const findBilledCustomer = async (db: Queryable, account: AccountId, id: SubscriptionId): Promise<CustomerId> =>
+  (
+    await firstRow<{ id: CustomerId }>(
+      db,
+      sql`select customer_id as "id" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
+    )
+  )?.id ?? NOBODY
