@@ -9,8 +9,9 @@ import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts
 /** Most events of a row, and most identifiers that the invoices of one are apart, so that a reader of one knows how far back its row can begin. */
 export const EVENTS_MAX = 256
 
-/** A type of events that share rows. */
-export type SharedType = 'invoice.issued' | 'invoice.mail_queued'
+/** The types of events that share rows. */
+export const SHARED_TYPES = ['invoice.issued', 'invoice.mail_queued'] as const
+export type SharedType = (typeof SHARED_TYPES)[number]
 
 /** The type of the events of a row. */
 export const TYPE_OF_ROW = fragment`case when s.mailed is null then 'invoice.issued' else 'invoice.mail_queued' end`

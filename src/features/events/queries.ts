@@ -5,7 +5,14 @@ import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import { holdsEvent, invoiceOfEvent, RECORD_OF_EVENT, type SharedType, TYPE_OF_ROW } from './issued-place-queries.ts'
+import {
+  holdsEvent,
+  invoiceOfEvent,
+  RECORD_OF_EVENT,
+  SHARED_TYPES,
+  type SharedType,
+  TYPE_OF_ROW,
+} from './issued-place-queries.ts'
 import { countShared, sharedFrom } from './issued-queries.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
@@ -248,6 +255,8 @@ export interface RecordedEvent {
 
 export interface EventFilter {
   type?: EventType | null
+  /** Types of which an event is to be one; it holds beside `type`. */
+  types?: readonly EventType[] | null
   customerId?: Id | null
   recordId?: Id | null
   /** Inclusive. */
@@ -267,6 +276,7 @@ const ofRecord = (account: AccountId, id: Id): Fragment => fragment`
 const conditions = (account: AccountId, filter: EventFilter): Fragment => fragment`
   ${filter.recordId == null ? NOTHING : ofRecord(account, filter.recordId)}
   ${filter.type == null ? NOTHING : fragment`and type = ${filter.type}`}
+  ${filter.types == null ? NOTHING : fragment`and type = any(${arrayLiteral(filter.types)}::text[])`}
   ${filter.customerId == null ? NOTHING : fragment`and customer_id = ${filter.customerId}`}
   ${filter.from == null ? NOTHING : fragment`and happened_at >= ${filter.from}`}
   ${filter.before == null ? NOTHING : fragment`and happened_at < ${filter.before}`}`
@@ -288,9 +298,22 @@ const joinedTo = (account: AccountId): Fragment => fragment`
   left join invoices i on i.account_id = ${account} and i.invoice_id = o.invoice_id`
 
 /** Returns which events that share rows a filter may find: null for all, undefined for none. */
-function sharedTypeOf({ type }: EventFilter): SharedType | null | undefined {
-  if (type == null) return null
-  return type === 'invoice.issued' || type === 'invoice.mail_queued' ? type : undefined
+function sharedTypeOf({ type, types }: EventFilter): SharedType | null | undefined {
+  const found = SHARED_TYPES.filter((one) => (type ?? one) === one && (types?.includes(one) ?? true))
+  return found.length === SHARED_TYPES.length ? null : found[0]
+}
+
+/** Returns what lists events that are rows of their own, from the start of a page on. Those of several types are read type by type, because the index of types leads to each. */
+function ownFrom(account: AccountId, filter: EventFilter, start: PageStart, most: number): Fragment {
+  const { type, types, ...others } = filter
+  const rows = (conditioned: EventFilter, ofType: Fragment) => fragment`
+    select event_id as id, null::bigint as first from events where account_id = ${account} ${ofType} ${onward(start, 'event_id')}
+       ${conditions(account, conditioned)} order by event_id ${direction(start)} limit ${most}`
+  if (types == null || type != null || others.recordId != null || others.customerId != null)
+    return rows(filter, NOTHING)
+  return fragment`
+    select o.id, o.first from unnest(${arrayLiteral(types)}::text[]) as t(type)
+     cross join lateral (${rows(others, fragment`and type = t.type`)}) o`
 }
 
 /** Lists events in the order in which they were written. */
@@ -304,8 +327,7 @@ export function listEvents(db: Queryable, account: AccountId, filter: EventFilte
   return db.rows<RecordedEvent>(sql`
     select ${EVENT_COLUMNS}
       from (select id, first from (
-              (select event_id as id, null::bigint as first from events where account_id = ${account} ${onward(start, 'event_id')}
-                 ${conditions(account, filter)} order by event_id ${direction(start)} limit ${most})
+              (${ownFrom(account, filter, start, most)})
               ${shared}) o
              order by id ${inPage(start, limit)}) p ${joinedTo(account)}
      order by p.id ${direction(start)}`)

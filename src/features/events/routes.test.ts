@@ -76,6 +76,31 @@ describe('GET /v1/events', () => {
     expect(await typesOf(client, `?customerID=${customerID}&page=2&page_size=4`)).toEqual(['customer.updated'])
   })
 
+  test('can be asked by the kind of record, with its identifier and without', async () => {
+    const { client, customerID } = await billedAccount()
+    await client.post(`/v1/customers/${customerID}/notes`, { Note: 'Called', NoteType: 'General' })
+    const { subscriptionID } = (await client.get('/v1/subscriptions')).body[0]
+    const invoices = (await client.get('/v1/invoices')).body.map(({ invoiceID }: { invoiceID: number }) => invoiceID)
+    const invoice = '?RecordType=invoice'
+    expect(await typesOf(client, '?RecordType=customer')).toEqual(['customer.created', 'customer.updated'])
+    expect(await typesOf(client, '?RecordType=customer&sort=-id')).toEqual(['customer.updated', 'customer.created'])
+    expect(await typesOf(client, '?RecordType=customer&page=2&page_size=1')).toEqual(['customer.updated'])
+    expect(await typesOf(client, invoice)).toEqual(['invoice.issued', 'invoice.issued'])
+    expect(await typesOf(client, `${invoice}&RecordID=${invoices[1]}`)).toEqual(['invoice.issued'])
+    expect(await typesOf(client, `?RecordType=subscription&RecordID=${subscriptionID}`)).toEqual([
+      'subscription.created',
+    ])
+    expect(await typesOf(client, `?RecordType=subscription&customerID=${customerID}`)).toEqual(['subscription.created'])
+    expect(await typesOf(client, `${invoice}&to=2027-02-28`)).toEqual(['invoice.issued'])
+    expect(await typesOf(client, `${invoice}&type=invoice.issued`)).toHaveLength(2)
+    expect(await typesOf(client, `${invoice}&type=customer.created`)).toEqual([])
+    const counted = await client.get(`${invoice}&total=true`.replace('?', '/v1/events?'))
+    expect(counted.headers['total-count']).toBe('2')
+    expect((await client.get('/v1/events?RecordType=customer&total=true')).headers['total-count']).toBe('2')
+    const refused = await client.get('/v1/events?RecordType=spaceship')
+    expect([refused.status, refused.body.Errors[0].Field]).toEqual([400, 'RecordType'])
+  })
+
   test('what cannot be asked is refused with every problem', async () => {
     const client = await service.newAccount()
     const refused = await client.get(

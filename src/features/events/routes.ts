@@ -3,7 +3,7 @@ import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { type ComposeDeps, eventPortions } from './compose.ts'
 import { countEvents, listEvents } from './queries.ts'
-import { eventFilters, eventShape } from './wire.ts'
+import { eventFilters, eventShape, typesOfRecord } from './wire.ts'
 
 /** Declares the operations of the audit log: every change of the account, oldest first. */
 export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [
@@ -14,8 +14,9 @@ export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [
     summary: 'List events: what was changed, when and by whom',
     out: eventShape,
     filters: eventFilters,
-    filterOf: ({ type, customerID, RecordID, from, to }) => ({
+    filterOf: ({ type, customerID, RecordType, RecordID, from, to }) => ({
       type,
+      types: typesOfRecord(RecordType),
       customerId: customerID,
       recordId: RecordID,
       from,

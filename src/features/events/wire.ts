@@ -16,6 +16,10 @@ const outRecord: Shape<string | null> = {
 const recordTypeOf = (type: EventType): string => type.split('.')[0] ?? ''
 const RECORD_TYPES = [...new Set(EVENT_TYPES.map(recordTypeOf))]
 
+/** Returns the types of events that records of a kind have; null for any. */
+export const typesOfRecord = (recordType: string | null | undefined): EventType[] | null =>
+  recordType == null ? null : EVENT_TYPES.filter((type) => recordTypeOf(type) === recordType)
+
 export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
   eventID: [outId(), ({ id }) => id],
   Type: [outWord(EVENT_TYPES), ({ type }) => type],
@@ -48,6 +52,7 @@ export const endOfPeriod = (): Field<Instant> => {
 export const eventFilters = {
   type: optional(word(EVENT_TYPES)),
   customerID: optional(reference()),
+  RecordType: optional(word(RECORD_TYPES)),
   RecordID: optional(reference()),
   from: optional(instant()),
   to: optional(endOfPeriod()),

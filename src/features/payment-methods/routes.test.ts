@@ -97,6 +97,8 @@ describe('a card', () => {
         LastFourDigits: '4242',
       },
     })
+    const [detailed] = (await client.get('/v1/paymentmethods?isDetailed=true')).body
+    expect(detailed).toEqual(added.body)
     // Reading a card reveals nothing.
     expect(await eventsOf(client)).toEqual(['payment_method.created'])
   })
@@ -227,6 +229,60 @@ describe('a bank account', () => {
       .reader(client.id)
       .rows<{ row: string }>(sql`select m::text as "row" from payment_methods m where account_id = ${client.id}`)
     expect(row?.row).not.toContain(whole)
+  })
+
+  test('in a detailed list shows all but its number, and an IBAN by its country and last digits', async () => {
+    const client = await service.newAccount()
+    const customerID = await newCustomer(client)
+    const mandate = { MandateReference: 'M-1', MandateDate: '2026-12-01' }
+    await addAccount(client, customerID, { ...SEPA, ...mandate })
+    await addAccount(client, customerID, ACH)
+    await addAccount(client, customerID, DEBIT_ORDER)
+    const reader = await readOnlyClientOf(service, client)
+    const paths = ['/v1/paymentmethods', `/v1/customers/${customerID}/paymentmethods`]
+    const hidden = { AccountNumber: null, BranchCode: null, RoutingNumber: null, EMandateToken: null }
+    const none = { ...hidden, IBAN: null, BIC: null, MandateReference: null, MandateDate: null }
+    for (const one of [client, reader])
+      for (const path of paths) {
+        const listed = await one.get(`${path}?isDetailed=true`)
+        expect(listed.body.map(({ BankAccount }: { BankAccount: object }) => BankAccount)).toEqual([
+          {
+            ...hidden,
+            DebitMethod: 'SEPA',
+            AccountType: 'Current',
+            AccountHolder: 'Ada',
+            Bank: 'Commerzbank',
+            IBAN: 'DE ·· 3000',
+            BIC: 'COBADEFFXXX',
+            LastFourDigits: '3000',
+            MandateReference: 'M-1',
+            MandateDate: '2026-12-01T00:00:00Z',
+          },
+          {
+            ...none,
+            DebitMethod: 'ACH',
+            AccountType: 'Checking',
+            AccountHolder: 'Ada',
+            Bank: 'Wells',
+            LastFourDigits: '6789',
+          },
+          {
+            ...none,
+            DebitMethod: 'Debit Order',
+            AccountType: 'Savings',
+            AccountHolder: 'Ada Lovelace',
+            Bank: 'FNB',
+            LastFourDigits: '1490',
+          },
+        ])
+        expect(listed.text).not.toMatch(/3704|0532|000123456789|011000015|62001871490|250655/)
+        const short = (await one.get(`${path}?isDetailed=false`)).body
+        expect([short, short[0].BankAccount.IBAN]).toEqual([(await one.get(path)).body, null])
+      }
+    const refused = await client.get('/v1/paymentmethods?isDetailed=perhaps')
+    expect([refused.status, refused.body.Errors[0].Field]).toEqual([400, 'isDetailed'])
+    // Nothing whole was shown.
+    expect(await eventsOf(client)).not.toContain('payment_method.revealed')
   })
 
   test.each([

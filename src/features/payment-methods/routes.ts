@@ -13,6 +13,7 @@ import {
   type Representation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Links } from '../../platform/page/links.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
@@ -40,8 +41,11 @@ import {
   type BankMethodBody,
   BankMethodIn,
   CardMethodIn,
+  detailedView,
   methodEtag,
+  methodFilters,
   methodShape,
+  type MethodView,
   shortView,
   ValidationIn,
 } from './wire.ts'
@@ -58,26 +62,50 @@ interface Deps extends GatewayDeps, LinkDeps {
 const shownMandate = (links: Links, account: AccountId, { emandateId }: Pick<StoredMethod, 'emandateId'>) =>
   emandateId === null ? null : mandateToken(links, account, emandateId)
 
-const list = { tag, out: methodShape, rows: listMethods, count: countMethods }
+const list = {
+  tag,
+  out: methodShape,
+  filters: methodFilters,
+  rows: listMethods,
+  count: countMethods,
+}
 
-const lists = ({ links }: Deps): Operation[] => [
+const lists = ({ links, envelope }: Deps): Operation[] => [
   listOperation({
     ...list,
     id: 'listPaymentMethodsOfCustomer',
     path: '/v1/customers/{customerID}/paymentmethods',
     summary: 'List the payment methods of a customer',
     parent: ofCustomerInPath,
-    complete: async (_db, _context, rows) => rows.map((row) => shortView(row, null)),
+    complete: async (_db, { account }, rows, query) =>
+      rows.map((row) => listedView(envelope, account.id, row, { shownMandate: null, ...query })),
   }),
   listOperation({
     ...list,
     id: 'listPaymentMethods',
     path: '/v1/paymentmethods',
     summary: 'List the payment methods of all customers',
-    complete: async (_db, { account, caller }, rows) =>
-      rows.map((row) => shortView(row, caller.permission === 'full' ? shownMandate(links, account.id, row) : null)),
+    complete: async (_db, { account, caller }, rows, query) =>
+      rows.map((row) => {
+        const mandate = caller.permission === 'full' ? shownMandate(links, account.id, row) : null
+        return listedView(envelope, account.id, row, { shownMandate: mandate, ...query })
+      }),
   }),
 ]
+
+/** Shows a method of a list: with its names alone, or, where it was asked for, masked in detail. */
+const listedView = (
+  envelope: Envelope,
+  account: AccountId,
+  method: StoredMethod,
+  { shownMandate, isDetailed }: { shownMandate: string | null; isDetailed?: boolean | null },
+): MethodView =>
+  isDetailed
+    ? detailedView(method, {
+        shownMandate,
+        number: method.kind === 'sepa' ? openNumber(envelope, account, method) : null,
+      })
+    : shortView(method, shownMandate)
 
 /** Answers a bank account with its whole number, for a key with full permission: each such answer is an event. */
 async function answerRevealed(tx: Transaction, context: RequestContext, deps: Deps, params: PathParams) {

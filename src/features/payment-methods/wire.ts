@@ -16,7 +16,7 @@ import { isValidOn } from './rules.ts'
 /** Amount of a method that an answer shows: lists are short, only the single read to a full key holds the number. */
 export interface MethodView extends StoredMethod {
   isShort: boolean
-  /** The whole AccountNumber or IBAN; null where it is not shown. */
+  /** The whole AccountNumber or IBAN, or a masked IBAN; null where it is not shown. */
   shownNumber: string | null
   /** The token of the mandate; null where it is not shown. */
   shownMandate: string | null
@@ -34,6 +34,19 @@ export const shortView = (method: StoredMethod, shownMandate: string | null): Me
   ...method,
   isShort: true,
   shownNumber: null,
+  shownMandate,
+})
+
+/** Returns a method as a detailed list shows it: all but numbers, of which it shows the country of an IBAN and last digits. */
+export const detailedView = (
+  method: StoredMethod,
+  { shownMandate, number }: { shownMandate: string | null; number: string | null },
+): MethodView => ({
+  ...method,
+  isShort: false,
+  shownNumber: method.kind === 'sepa' && number !== null ? `${number.slice(0, 2)} ·· ${method.lastFour}` : null,
+  branchCode: null,
+  routingNumber: null,
   shownMandate,
 })
 
@@ -129,6 +142,8 @@ export const methodShape = recordShape<MethodView>()('PaymentMethod', {
   BankAccount: [orNull(BankAccountOut), (method, { timeZone }) => bankAccountToWire(method, timeZone)],
   CreditCard: [orNull(CreditCardOut), creditCardToWire],
 })
+
+export const methodFilters = { isDetailed: optional(flag()) }
 
 /** Changes with whatever a PUT would replace; the hash stands for the number. */
 export const methodEtag = ({ id, version }: Pick<StoredMethod, 'id' | 'version'>): string => etagOf(id, version)

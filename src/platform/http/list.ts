@@ -42,7 +42,7 @@ export interface ListDeclaration<Row, Filter extends object, Filters extends Pro
   ): Promise<Row[]>
   count(db: Queryable, account: AccountId, filter: Filter, today: IsoDate): Promise<number>
   /** Completes the rows of one page by what belongs to them. Left out: a row is the record. */
-  complete?(db: Queryable, context: RequestContext, rows: Row[]): Promise<Item[]>
+  complete?(db: Queryable, context: RequestContext, rows: Row[], query: BodyOf<Filters>): Promise<Item[]>
   /** Writes the rows of one page in pieces instead, while what belongs to them is read: for records too long to be in memory together. */
   pieces?(db: Snapshot, context: RequestContext, rows: Row[]): AsyncGenerator<string> | AsyncGenerator<Buffer>
 }
@@ -91,7 +91,9 @@ export function listOperation<
       const body = list.pieces
         ? list.pieces(db, context, shown)
         : list.out.list.bytes(
-            list.complete ? await list.complete(db, context, shown) : (shown as unknown as Item[]),
+            list.complete
+              ? await list.complete(db, context, shown, query as BodyOf<Filters>)
+              : (shown as unknown as Item[]),
             writingOf(context),
           )
       const count = () =>
