@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BUILT, builtModules } from './test/support/built-modules.ts'
 
 /**
  * fast: no database. database: one cloned from a template per test file, on one embedded server a run.
@@ -22,7 +23,9 @@ const PATIENCE = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 30_000 } },
 }
-const SEEDED = { setupFiles: ['test/support/seed.ts'] }
+const SEEDED = { setupFiles: ['test/support/seed.ts'], server: { deps: { external: [BUILT] } } }
+/** One for all projects: they share the modules. */
+const plugins = [builtModules()]
 /** As many as there are cores: left to itself, Vitest takes one less, and of two cores only one would work. */
 const EACH_CORE = { isolate: false, maxWorkers: availableParallelism() }
 
@@ -31,6 +34,7 @@ export default defineConfig({
     teardownTimeout: 60_000,
     projects: [
       {
+        plugins,
         test: {
           name: 'fast',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
@@ -45,8 +49,9 @@ export default defineConfig({
           ...PATIENCE,
         },
       },
-      { test: { name: 'rules', include: WITHOUT_DATABASE, ...EACH_CORE, ...SEEDED, ...PATIENCE } },
+      { plugins, test: { name: 'rules', include: WITHOUT_DATABASE, ...EACH_CORE, ...SEEDED, ...PATIENCE } },
       {
+        plugins,
         test: {
           name: 'database',
           include: DATABASE,
@@ -59,6 +64,7 @@ export default defineConfig({
         },
       },
       {
+        plugins,
         test: {
           name: 'embedded',
           include: EMBEDDED,

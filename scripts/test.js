@@ -1,4 +1,5 @@
-// Runs everything that must hold: the checks, then all tests. Usage: node scripts/test.js [vitest filters]; with filters only those tests.
+// Runs everything that must hold, in stages: the checks, then tests, dear ones last. A stage with a failure ends the run. Usage: node scripts/test.js
+// [vitest filters]; with filters only those tests.
 // The last lines name what did not run and why; the very last says "N passed, N failed". With CI set, a test that "needs" a program
 // must run, and so must the other versions of PostgreSQL and Node; one that the machine itself cannot do (no right to mount a disk, no
 // second user) is only named.
@@ -48,14 +49,31 @@ const notRun = []
 
 /** Lines that end the run: what each stage took. */
 const stages = []
+/** Stages that were left out because one before them failed. */
+const notReached = []
+
+/** From cheap to dear; each runs when all before it are green. */
+const STAGES = [
+  ['checks', runChecks],
+  ['fast and rules', () => runTests({ stage: 'fast', words: ['--project', 'fast', '--project', 'rules'] })],
+  ['database', () => runTests({ stage: 'database', words: ['--project', 'database'] })],
+  ['embedded', () => runTests({ stage: 'embedded', words: ['--project', 'embedded'] })],
+  ['other PostgreSQL and Node', runOnOthers],
+]
 
 const run = (command, args, env = process.env) => spawnSync(command, args, { stdio: 'inherit', env })
 
-if (filters.length === 0) await timed('checks', runChecks)
-
 const folder = mkdtempSync(join(tmpdir(), 'perennial-tests-'))
-await timed('all tests', () => runTests({ words: filters }))
-if (filters.length === 0) {
+if (filters.length > 0) await timed('tests', () => runTests({ words: filters }))
+else
+  for (const [stage, work] of STAGES) {
+    // What comes later would only hide what is red, and cost minutes.
+    if (failed.length > 0 || missed().length > 0) notReached.push(stage)
+    else await timed(stage, work)
+  }
+rmSync(folder, { recursive: true, force: true })
+
+async function runOnOthers() {
   for (const major of [15, 16, 17])
     await runElsewhere(
       `PostgreSQL ${major}`,
@@ -70,7 +88,6 @@ if (filters.length === 0) {
     await runElsewhere(`Node ${major}`, node, { node, words: ['--project', 'fast', '--project', 'rules'] })
   }
 }
-rmSync(folder, { recursive: true, force: true })
 
 /** Says how long a stage took, then and again at the end. */
 async function timed(stage, work) {
@@ -116,8 +133,8 @@ async function runElsewhere(where, program, { node, words, env }) {
   else notRun.push(`${where} (needs npm ci --prefix ${program.split('/node_modules')[0]})`)
 }
 
-function runTests({ where, node = process.execPath, words, env = {} }) {
-  const results = join(folder, `results-${where ?? 'all'}.json`)
+function runTests({ where, stage = where ?? 'all', node = process.execPath, words, env = {} }) {
+  const results = join(folder, `results-${stage}.json`)
   const errors = `${results}.errors`
   const reporters = [
     '--reporter=default',
@@ -171,9 +188,14 @@ function takeResults(files, prefix) {
   }
 }
 
-const missed = isCi ? notRun.filter((title) => title.includes('(needs ')) : []
+/** Returns what did not run although it has to. */
+function missed() {
+  return isCi ? notRun.filter((title) => title.includes('(needs ')) : []
+}
+
 console.log(`\ntook ${stages.join(' · ')}`)
 for (const title of failed) console.log(`failed: ${title}`)
-for (const title of notRun) console.log(`not run: ${title}${missed.includes(title) ? ' – has to, with CI set' : ''}`)
-console.log(`${passed.length} passed, ${failed.length + missed.length} failed`)
-process.exit(failed.length + missed.length > 0 ? 1 : 0)
+for (const stage of notReached) console.log(`not run: ${stage}, because a stage before it failed`)
+for (const title of notRun) console.log(`not run: ${title}${missed().includes(title) ? ' – has to, with CI set' : ''}`)
+console.log(`${passed.length} passed, ${failed.length + missed().length} failed`)
+process.exit(failed.length + missed().length > 0 ? 1 : 0)
