@@ -800,6 +800,7 @@ CREATE INDEX customers_by_vat_number ON customers USING btree (account_id, vat_n
 CREATE INDEX customers_paused ON customers USING btree (account_id, customer_id) WHERE (paused_on IS NOT NULL);
 CREATE INDEX customers_statement_due ON customers USING btree (account_id, statement_due_on, customer_id) WHERE (statement_due_on IS NOT NULL);
 CREATE INDEX customers_suspended_by_rule ON customers USING btree (account_id) WHERE is_suspended_by_rule;
+CREATE INDEX customers_without_country ON customers USING btree (account_id, customer_id) WHERE ((country_id IS NULL) AND (country IS NOT NULL));
 alter table customers enable row level security;
 create policy account on customers to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customers to perennial_app;
@@ -3451,6 +3452,18 @@ begin
        and not exists (select 1 from capture_sales c
                         where c.account_id = s.account_id and c.charge_id = s.charge_id and c.refund_state = 'open')
      order by s.give_back_at limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_countries_in_words()
+ RETURNS TABLE(country text, customers bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return query select c.country, count(*) from customers c where c.country_id is null and c.country is not null
+    group by c.country order by count(*) desc limit 10000;
 end $function$
 ;
 

@@ -1,5 +1,6 @@
 import { checkDatabase, readMark } from '../platform/checkup/database.ts'
 import { checkCopies } from '../platform/checkup/copies.ts'
+import { checkLanguages } from '../platform/checkup/countries.ts'
 import type { Finding } from '../platform/checkup/finding.ts'
 import { checkFolder } from '../platform/checkup/folder.ts'
 import { checkMachine } from '../platform/checkup/machine.ts'
@@ -33,6 +34,7 @@ async function examine(
   return [
     ...findings,
     ...checkMachine(root, Date.now()),
+    checkLanguages(),
     ...checkFolder(config),
     ...(await checkCopies(config, Date.now())),
     ...checkOwnSeal(config, Date.now()),

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino'
+import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
 import { makeLog } from '../platform/log.ts'
@@ -43,5 +44,8 @@ export const openForService = async (
   })
   // Not before: a start that is refused is one sentence and nothing else.
   log.info({ version: context.version, database, dataDir: dataFolderAt(dataDir).root }, 'starting')
+  // The worker of a service runs on the same Node.js, so that the service alone reports it.
+  const missing = given.isBackground ? undefined : languagesMissing()
+  if (missing !== undefined) log.warn(missing)
   return opened
 }

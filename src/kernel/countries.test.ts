@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { COUNTRIES, findCountry, findState, statesOf } from './countries.ts'
+import { languagesMissing, missingLanguages, rankedNames, runtimeLanguages } from './country-names.ts'
+import { COUNTRIES, countryFinder, findCountry, findState, statesOf } from './countries.ts'
 
 const codeOf = (text: string) => findCountry(text)?.code
 
@@ -36,6 +37,73 @@ describe('countries', () => {
   test('free text and ambiguous names are no country', () => {
     for (const text of ['', '  ', 'Korea', 'Atlantis', 'XX', 'South', '710', 'constructor'])
       expect(codeOf(text)).toBeUndefined()
+  })
+})
+
+describe('names of countries in other languages', () => {
+  test.each([
+    ['AT', ['Österreich', 'osterreich', 'OESTERREICH', 'Autriche', 'Rakousko', 'Österrike']],
+    ['BE', ['België', 'Belgique', 'Belgien', 'belgie']],
+    ['GR', ['Ελλάδα', 'ΕΛΛΑΔΑ', 'Griechenland', 'Grecia', 'EL']],
+    ['CH', ['Schweiz', 'Suisse', 'Svizzera', 'Švýcarsko']],
+    ['CZ', ['Česko', 'Tschechien', 'Tschechische Republik', 'cesko']],
+    ['GB', ['Großbritannien', 'Gran Bretaña', 'Vereinigtes Königreich', 'Royaume-Uni', 'Wielka Brytania']],
+    ['AL', ['Shqipëria', 'Shqipëri', 'Albanien']],
+    ['US', ['Vereinigte Staaten', 'Estados Unidos', 'США']],
+    ['NO', ['Norge', 'Noreg', 'Norwegen']],
+    ['IS', ['Ísland', 'Island']],
+    ['TR', ['Türkiye', 'Türkei', 'Tuerkei']],
+    ['UA', ['Україна', 'Ukrajina']],
+    ['RS', ['Србија', 'Srbija']],
+    ['JP', ['日本', 'Japonsko']],
+    ['IE', ['Éire', 'Irland']],
+    ['DE', ['Deutschland', 'Deutsch\u00ADland', '\u200EAllemagne', 'Niemcy', 'Bundesrepublik Deutschland']],
+  ])('%s is known by them, without case, accents and signs', (code, texts) => {
+    expect(texts.map(codeOf)).toEqual(texts.map(() => code))
+  })
+
+  test('each of them names its own country, but for what two countries share in languages of one rank', () => {
+    const wrong = rankedNames(runtimeLanguages).flatMap((names) =>
+      names.filter(({ code, name }) => codeOf(name) !== code).map(({ name }) => [name, codeOf(name)]),
+    )
+    expect(new Set(wrong.map(([name]) => name))).toEqual(new Set(['Kongo']))
+    expect(codeOf('Kongo')).toBeUndefined()
+  })
+
+  test('a rank before decides, and what two countries share at one rank is no country in a later one either', () => {
+    const languages = (language: string) => (code: string) => {
+      const names: Record<string, string[]> = {
+        // A code and an English name of Austria, and names that others have in German and Italian.
+        'da DK': ['AT', 'Austria', 'Ostland', 'Danmark'],
+        'de PL': ['Ostland', 'Zweiland'],
+        'de PT': ['Zweiland'],
+        'it FI': ['Zweiland', 'Ostland', 'Danmark'],
+      }
+      return names[`${language} ${code}`] ?? names[`${language.slice(0, 2)} ${code}`] ?? []
+    }
+    const find = countryFinder(languages)
+    expect(['AT', 'Austria'].map((text) => find(text)?.code)).toEqual(['AT', 'AT'])
+    // Danish is Denmark's own language, which stands before German and French.
+    expect(['Ostland', 'Danmark'].map((text) => find(text)?.code)).toEqual(['DK', 'DK'])
+    expect(find('Zweiland')).toBeUndefined()
+  })
+
+  test('a runtime without languages knows English and what is typed here, and says what it lacks', () => {
+    const small = (language: string) => (language.startsWith('en') ? runtimeLanguages(language) : undefined)
+    const find = countryFinder(small)
+    expect(['Austria', 'Deutschland', 'Großbritannien', 'Shqipëria'].map((text) => find(text)?.code)).toEqual([
+      'AT',
+      'DE',
+      'GB',
+      'AL',
+    ])
+    expect(find('Österreich')).toBeUndefined()
+    expect(missingLanguages(small)).toHaveLength(30)
+    expect(languagesMissing(small)).toMatch(
+      /^this Node\.js lacks the names of countries in 30 languages \(de, bg, cs, /,
+    )
+    expect(languagesMissing(() => undefined)).toContain('31 languages (en, de')
+    expect(languagesMissing()).toBeUndefined()
   })
 })
 

@@ -1,4 +1,5 @@
 import { assert } from './assert.ts'
+import { type CountryLanguages, rankedNames, type RankedName, runtimeLanguages } from './country-names.ts'
 import { COUNTRY_TABLE } from './country-table.ts'
 import { SUBDIVISION_TABLE } from './subdivision-table.ts'
 
@@ -45,7 +46,7 @@ function folded(text: string): string {
   return text
     .normalize('NFKD')
     .toLowerCase()
-    .replace(/[\p{M}.'’‘ʻ`]/gu, '')
+    .replace(/[\p{M}\p{Cf}.'’‘ʻʼ`]/gu, '')
     .replace(/[æœßøłđðþħıə]/g, (letter) => PLAIN[letter] ?? letter)
     .replaceAll('&', ' and ')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
@@ -55,11 +56,12 @@ function folded(text: string): string {
     .replace(/\bst (?=\S)/g, 'saint ')
 }
 
-let countriesByText: Map<string, Country> | undefined
+/** Countries by folded text; null where a text stands for two of them at one rank. */
+type TextIndex = Map<string, Country | null>
 
 /** Codes are entered first: a name never takes a code's place. */
-function indexCountries(): Map<string, Country> {
-  const index = new Map<string, Country>()
+function indexEnglish(): TextIndex {
+  const index: TextIndex = new Map()
   for (const country of COUNTRIES) index.set(country.code.toLowerCase(), country)
   for (const country of COUNTRIES) index.set(country.alpha3.toLowerCase(), country)
   COUNTRY_TABLE.forEach(([, , , ...names], position) => {
@@ -70,14 +72,41 @@ function indexCountries(): Map<string, Country> {
   return index
 }
 
-/**
- * Returns the country that a text names: English name or a common variant of it, alpha-2 or alpha-3, in any letter case. Undefined when it
- * names none; addresses may hold free text, so that is no error.
- */
-export function findCountry(text: string): Country | undefined {
-  countriesByText ??= indexCountries()
-  return countriesByText.get(folded(text))
+/** Returns an index with the names of one rank behind those that it has. Rule: what a rank before has stays, and what two countries share in it names none. */
+function withRank(index: TextIndex, names: readonly RankedName[]): TextIndex {
+  const rank: TextIndex = new Map()
+  for (const { code, name } of names) {
+    const text = folded(name)
+    const country = index.get(code.toLowerCase())
+    assert(country, 'an index has the codes of all countries')
+    const present = rank.get(text)
+    if (text !== '') rank.set(text, present === undefined || present === country ? country : null)
+  }
+  return new Map([...rank, ...index])
 }
+
+/**
+ * Makes the function that finds the country of a text: a code, an English name or a common variant of it, a name in the country's own language, in
+ * German, or in another language of Europe, in that order; without case, accents and signs. The function gives undefined for a text that names no country,
+ * or two of them at one rank; addresses may hold free text, so that is no error.
+ */
+export function countryFinder(languages: CountryLanguages): (text: string) => Country | undefined {
+  let english: TextIndex | undefined
+  let all: TextIndex | undefined
+  return (text) => {
+    const wanted = folded(text)
+    if (wanted === '') return undefined
+    english ??= indexEnglish()
+    const found = english.get(wanted)
+    if (found !== undefined) return found ?? undefined
+    // Not before a text needs them: the names of all languages take a tenth of a second.
+    all ??= rankedNames(languages).reduce(withRank, english)
+    return all.get(wanted) ?? undefined
+  }
+}
+
+/** Returns the country that a text names, by the languages of this runtime; see `countryFinder`. */
+export const findCountry = countryFinder(runtimeLanguages)
 
 let countriesById: Map<number, Country> | undefined
 const statesByCountry = new Map<number, readonly CountryState[]>()

@@ -186,6 +186,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_batches_at_work: 'the worker asks which batches are to be built',
   list_capture_sales_to_ask: 'the worker asks which charges of capture sessions gateways owe an answer about',
   list_capture_sessions_to_give_back: 'the worker asks what nobody has taken over in time',
+  list_countries_in_words: 'the doctor asks how many customers have a country in words',
   list_emandates_without_pdf: 'the worker asks which signed mandates have no paper yet',
   list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',

@@ -202,6 +202,8 @@ export interface CustomerFilter {
   vatNumber?: string | null
   countryId?: bigint | null
   currency?: string | null
+  /** True: those with a countryID; false: those with a Country in words that has none. */
+  hasCountry?: boolean | null
   /** Beginnings of words that it bears. */
   words?: readonly string[] | null
 }
@@ -212,11 +214,17 @@ const STATUS_CONDITION = {
   Archived: fragment`and c.archived_at is not null`,
 }
 
+const COUNTRY_CONDITION = {
+  true: fragment`and c.country_id is not null`,
+  false: fragment`and c.country_id is null and c.country is not null`,
+}
+
 const conditions = (account: AccountId, filter: CustomerFilter, found?: FoundRecords): Fragment => fragment`
   ${foundCondition(account, found, { list: 'customers' }, 'c')}
   ${onlyUpdated(account, 'customer', 'c.customer_id', filter.since)} ${onlyWith('c.reference', filter.reference)} ${onlyWith('c.email_key', filter.emailKey)}
   ${onlyWith('c.vat_number', filter.vatNumber)} ${onlyWith('c.country_id', filter.countryId)} ${onlyWith('c.currency', filter.currency)}
-  ${filter.status == null ? NOTHING : STATUS_CONDITION[filter.status]}`
+  ${filter.status == null ? NOTHING : STATUS_CONDITION[filter.status]}
+  ${filter.hasCountry == null ? NOTHING : COUNTRY_CONDITION[`${filter.hasCountry}`]}`
 
 // The page is chosen first and decorated afterwards: counting for records that are passed over would be work for nothing.
 export const listCustomers = async (

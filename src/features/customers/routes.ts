@@ -1,8 +1,10 @@
 import type { RequestContext } from '../../kernel/context.ts'
+import { invalid } from '../../kernel/fault.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation, memoryAnswer } from '../../platform/http/list.ts'
 import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { withWarnings } from '../../platform/http/warnings.ts'
 import { paging } from '../../platform/http/query.ts'
 import { reference } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, required } from '../../platform/wire/read.ts'
@@ -18,6 +20,7 @@ import {
 import { listCustomLabels } from './custom-value-queries.ts'
 import { countCustomers, type CustomerFilter, listCustomers, listCustomersByIds } from './queries.ts'
 import { customerKind } from './record.ts'
+import { warningsOfCustomer } from './warnings.ts'
 import { customerByIdShape, customerFilters, CustomerIn, customerShape, customerWithFieldsShape } from './wire.ts'
 
 const tag = 'Customers'
@@ -32,15 +35,20 @@ const IDS_MAX = 1000
 const list = {
   tag,
   filters: customerFilters,
-  filterOf: (query: BodyOf<typeof customerFilters>): CustomerFilter => ({
-    reference: query.Reference,
-    emailKey: query.Email?.toLowerCase(),
-    status: query.comp_status,
-    vatNumber: query.VatNo,
-    countryId: query.countryID,
-    currency: query.CurrencyCode,
-    words: query.q?.words,
-  }),
+  filterOf: (query: BodyOf<typeof customerFilters>): CustomerFilter => {
+    if (query.hasCountry === false && query.countryID != null)
+      throw invalid('contradiction', 'hasCountry false is for customers without a countryID.', 'hasCountry')
+    return {
+      reference: query.Reference,
+      emailKey: query.Email?.toLowerCase(),
+      status: query.comp_status,
+      vatNumber: query.VatNo,
+      countryId: query.countryID,
+      currency: query.CurrencyCode,
+      words: query.q?.words,
+      hasCountry: query.hasCountry,
+    }
+  },
   knowsUpdates: true as const,
   blocks: 'customers' as const,
   rows: listCustomers,
@@ -92,17 +100,18 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
     tag,
     summary: 'Add a customer',
     body: CustomerIn,
-    success: { status: 201, schema: customerShape.schema },
+    success: { status: 201, schema: customerShape.schema, headers: ['Perennial-Warning'] },
     refusals: { 409: 'Another customer has the Reference' },
     grouping: { recordOf: () => null },
     references: (tx, _context, { body }, problems) => checkNewCustomer(tx, body, problems),
     write: async (tx, context, { body }, _record, checked: CheckedCustomer) => {
       const { view, written } = await addCustomer(tx, context, body, checked)
-      return customerKind.created(view, context, written)
+      return withWarnings(customerKind.created(view, context, written), await warningsOfCustomer(tx, view))
     },
   }),
   writeOperation({
     ...customerKind.editing,
+    success: { ...customerKind.editing.success, headers: ['Perennial-Warning'] },
     id: 'editCustomer',
     tag,
     summary: 'Replace the fields of a customer',
@@ -114,7 +123,7 @@ const writing = ({ onCollectionChanged }: Pick<CustomerDeps, 'onCollectionChange
       const isOther =
         present.isCollectionHold !== edited.isCollectionHold || present.primaryGatewayId !== edited.primaryGatewayId
       if (isOther) await onCollectionChanged(tx, context, present.id)
-      return customerKind.edited(edited)
+      return withWarnings(customerKind.edited(edited), await warningsOfCustomer(tx, edited))
     },
   }),
 ]

@@ -246,6 +246,7 @@ export const customerFilters = {
   comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
   VatNo: optional(text({ takesNumbers: true })),
   countryID: optional(reference()),
+  hasCountry: optional(flag()),
   CurrencyCode: optional(currencyCode()),
 }
 

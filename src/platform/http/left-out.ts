@@ -113,7 +113,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'CustomerInput.TaxReason': 'Left out of an edit, it stays as it is while isWaiveTaxes is true.',
   'CustomerInput.autoSendInvoice': 'Left out, it is true.',
   'CustomerInput.autoSendStatement': FALSE,
-  'CustomerInput.countryID': 'Left out, it is found by Country where that names one.',
+  'CustomerInput.countryID':
+    'Left out, it is found by Country where that is the code of one, or its name in English, German, its own language or another language of Europe.',
   'CustomerInput.countryStateID': 'Left out, it is found by CountryState or State where that names one.',
   'CustomerInput.isCollectionHold': 'Left out, it is false; an edit leaves it as it is.',
   'CustomerInput.isCompany': FALSE,

@@ -131,6 +131,8 @@ const PARAMETER_SENTENCES: Readonly<Record<string, string>> = {
   'deleteCurrency.CurrencyCode': 'The currency that is taken away. Left out, the body names it.',
   'listCustomers.countryID': 'Limits the list to customers in this country. Left out, all are listed.',
   'listCustomersWithCustomFields.countryID': 'Limits the list to customers in this country. Left out, all are listed.',
+  hasCountry:
+    'With false only customers whose Country names none that is known, so that they have no countryID; with true only those with a countryID. Left out, all are listed.',
   type: 'The side of the adjustment: positive adds to what the customer owes, negative takes from it.',
   'deleteAdjustment.type': 'The side of the adjustment. Left out, the body names it.',
   'deleteAdjustment.adjustmentID': 'The identifier of the adjustment. Left out, the body names it.',

@@ -1,3 +1,4 @@
+import { quotedText, writable } from './header-text.ts'
 import { nearName } from './near-names.ts'
 
 /**
@@ -6,8 +7,6 @@ import { nearName } from './near-names.ts'
  */
 
 const SHOWN_MAX = 20
-/** Characters of one name in the header, as they are written there. */
-const WRITTEN_MAX = 64
 
 interface Noted {
   path: string
@@ -59,26 +58,9 @@ export class IgnoredNames {
       // A name that is nearly a known one is no secret.
       const shown = isHidden && near === undefined ? '*' : writable(name)
       const place = path === '' ? shown : `${path}.${shown}`
-      return near === undefined ? quoted(place) : `${quoted(place)};near=${quoted(near)}`
+      return near === undefined ? quotedText(place) : `${quotedText(place)};near=${quotedText(near)}`
     })
     const more = this.#count - noted.length
     return `${members.join(', ')}${more > 0 ? `;more=${more}` : ''}`
   }
 }
-
-const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
-
-/** Returns a name in printable ASCII, with all else as %XX of UTF-8, cut where it grows too long. */
-function writable(name: string): string {
-  let written = ''
-  for (const character of name.slice(0, WRITTEN_MAX + 1)) {
-    const isPlain = character >= ' ' && character <= '~'
-    const next = isPlain ? character : encoded(character)
-    if (written.length + next.length > WRITTEN_MAX) return `${written}...`
-    written += next
-  }
-  return written
-}
-
-const encoded = (character: string): string =>
-  [...Buffer.from(character, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
