@@ -75,7 +75,7 @@ import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { newestCopyAge } from './platform/backup/nightly.ts'
-import { type Database, LONG_CONNECTIONS, type Transaction } from './platform/database/database.ts'
+import type { Database, Transaction } from './platform/database/database.ts'
 import { backgroundContext, type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
@@ -97,6 +97,7 @@ import { buildServer } from './platform/http/server.ts'
 import { Places } from './platform/places.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
+import { LONG_CONNECTIONS } from './platform/database/open-database.ts'
 
 /** The wiring of the service: what is made once, and who gets it. */
 

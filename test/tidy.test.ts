@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { EVENT_TYPES } from '../src/features/events/queries.ts'
+import { EVENT_TYPES } from '../src/features/events/types.ts'
 import { GATEWAY_TYPES, gatewayFactsOf } from '../src/features/gateways/facts.ts'
 import { ibanProblem } from '../src/kernel/bank-numbers.ts'
 
@@ -89,6 +89,28 @@ describe('arrows', () => {
         .map((target) => `${path} → ${target}`),
     )
     expect(broken).toEqual([])
+  })
+
+  test('no file leads back to itself by its imports, those of types included', () => {
+    const next = new Map(
+      SOURCES.map((path) => [
+        path,
+        importsOf(path)
+          .filter((name) => name.startsWith('.'))
+          .map((name) => join(dirname(path), name)),
+      ]),
+    )
+    const through = new Set<string>()
+    const circles: string[] = []
+    const follow = (path: string, way: readonly string[]): void => {
+      const back = way.indexOf(path)
+      if (back !== -1) circles.push([...way.slice(back), path].join(' → '))
+      if (back !== -1 || through.has(path)) return
+      for (const target of next.get(path) ?? []) follow(target, [...way, path])
+      through.add(path)
+    }
+    for (const path of next.keys()) follow(path, [])
+    expect(circles).toEqual([])
   })
 
   test('kernel, engine and rails need nothing but each other: no package, nothing of Node', () => {

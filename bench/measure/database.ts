@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
+import type { Connection, Database } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrations.ts'
 import { APP_ROLE, prepareRoles } from '../../src/platform/database/roles.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { cpuOfTree, serverIn } from './processes.ts'
+import { openDatabase } from '../../src/platform/database/open-database.ts'
 
 /** The embedded PostgreSQL with the settings that it is shipped with, in a folder of its own on a real disk. */
 export interface BenchServer {

@@ -7,7 +7,7 @@ import { findRun, insertRun } from '../../src/features/billing-run/queries.ts'
 import { workRun } from '../../src/features/billing-run/run.ts'
 import { fitForBulkWork } from '../../src/platform/engine-flags.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
-import { openDatabase } from '../../src/platform/database/database.ts'
+import { openDatabase } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 
 /** Works one billing run as the service's worker does, with as many helpers as are wished, and tells what it took. */

@@ -1,6 +1,6 @@
 import { verifyAccount } from '../../src/features/verification/verify.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
-import { openDatabase } from '../../src/platform/database/database.ts'
+import { openDatabase } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 
 /** Verifies everything of one account, as `perennial verify` does, and answers what it took. */

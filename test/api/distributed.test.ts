@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { clientConfig } from '../../src/platform/database/database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { first, isNode, nodesBelow, nodesOf, numberOf, readTree, type TreeNode } from '../support/parse-tree.ts'
 import { type Collected, collectStatements } from './statements.testing.ts'

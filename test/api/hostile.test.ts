@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { clientConfig } from '../../src/platform/database/database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { startTestService } from '../support/app.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 import { HOSTILE_TEXTS, hostileBody, rightBody, WRONG_BODIES, writeJson } from './samples.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { clientConfig } from '../../src/platform/database/database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { collectStatements, files, SRC, withQueries } from './statements.testing.ts'

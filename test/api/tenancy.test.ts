@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { clientConfig, openDatabase } from '../../src/platform/database/database.ts'
+import { clientConfig, openDatabase } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { startTestService } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'

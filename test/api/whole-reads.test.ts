@@ -1,11 +1,12 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { clientConfig, type Database, type Queryable } from '../../src/platform/database/database.ts'
+import type { Database, Queryable } from '../../src/platform/database/database.ts'
 import { sql, type Statement } from '../../src/platform/database/sql.ts'
 import { startTestService } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'
 import { operationsOf, readDocument } from './document.ts'
 import { makeWorld, pathOf, RECIPES } from './world.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 
 /**
  * Every GET while one writer toggles. The writer takes all records of the account away in one transaction, and brings them back in the

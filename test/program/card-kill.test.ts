@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
-import { clientConfig } from '../../src/platform/database/database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { serve, type Serving, startedFolder } from './program.ts'
 
 const TIMES = 3

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, test } from 'vitest'
-import { clientConfig } from '../../src/platform/database/database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { connectionTo } from '../../src/platform/postgres/connection.ts'
 import { call, serve, type Serving, startedFolder } from './program.ts'
 

@@ -11,7 +11,7 @@ import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
 import type { Permission } from '../../src/kernel/context.ts'
-import { type Connection, type Database, openDatabase } from '../../src/platform/database/database.ts'
+import type { Connection, Database } from '../../src/platform/database/database.ts'
 import { networksFromText } from '../../src/platform/outbound/networks.ts'
 import { makeOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
@@ -20,6 +20,7 @@ import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
 import { envelopeUnder } from '../../src/platform/envelope/open.ts'
 import { TEST_KEY } from './envelope.ts'
+import { openDatabase } from '../../src/platform/database/open-database.ts'
 
 /** A whole service on a database of its own, called without a network. One per test file. */
 

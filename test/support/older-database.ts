@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
-import { clientConfig, type Connection } from '../../src/platform/database/database.ts'
+import type { Connection } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrations.ts'
 import { prepareRoles } from '../../src/platform/database/roles.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 
 const MIGRATIONS = new URL('../../db/migrations', import.meta.url).pathname
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { createAccount, createFirstAccount } from './actions.ts'
 
 const WISH = { mode: 'test', name: 'Test', currency: 'USD', clockAt: null } as const

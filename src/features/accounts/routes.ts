@@ -3,13 +3,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  lookupOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
@@ -23,6 +17,7 @@ import {
 import { imageTypeOf } from './rules.ts'
 import { announceAccountChange, checkAccountBody, editAccount } from './settings.ts'
 import { accountEtag, AccountIn, AccountOut, accountToWire, LogoRecordOut } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Account'
 const LOGO_BYTES_MAX = 512 * 1024

@@ -6,7 +6,7 @@ import { amountIn } from '../../platform/wire/amounts.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
 import { findPositive, type NewNegative, type NewPositive } from '../money/adjustment-queries.ts'
-import type { Asked } from '../money/allocate.ts'
+import type { Asked, OwedDocument } from '../money/types.ts'
 import {
   addNegative,
   editNegative,
@@ -23,7 +23,6 @@ import {
   removePositive,
 } from '../money/positive-adjustments.ts'
 import { resolveGivens } from '../money/resolve-givens.ts'
-import type { OwedDocument } from '../money/open-queries.ts'
 import { resolveAsked, resolveCredited } from '../money/resolve.ts'
 import {
   type AddBody,

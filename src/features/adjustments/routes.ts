@@ -1,16 +1,9 @@
 import { type RequestContext, type Writing, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import type { Snapshot, Transaction } from '../../platform/database/database.ts'
 import { etagOfPieces } from '../../platform/http/etag.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import {
-  type Answer,
-  lookupOperation,
-  noContent,
-  type Operation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { unknownCustomer } from '../customers/record.ts'
 import { type Customer, findCustomer } from '../customers/queries.ts'
 import { type AdjustmentFilter, countAdjustments, listAdjustments } from '../money/adjustment-queries.ts'
@@ -44,6 +37,7 @@ import {
   NamingIn,
   type NamingBody,
 } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Adjustments'
 

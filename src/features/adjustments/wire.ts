@@ -14,8 +14,8 @@ import {
   positiveAmount,
   withoutListWhereAutoApply,
 } from '../money/allocation-wire.ts'
-import { moneyEtag, type NegativeRecord, type PositiveRecord } from '../money/records.ts'
-import type { AskedEntry } from '../money/resolve.ts'
+import { moneyEtag, type PositiveRecord } from '../money/records.ts'
+import type { AskedEntry, NegativeRecord } from '../money/types.ts'
 import { negativeShape, positiveShape } from '../money/shapes.ts'
 
 export const TYPES = ['positive', 'negative'] as const

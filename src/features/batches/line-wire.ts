@@ -16,7 +16,7 @@ import { outId } from '../../platform/wire/write.ts'
 import { ALLOCATIONS_MAX, invoiceNumber, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import { METHODS } from '../money/payment-queries.ts'
 import type { PaymentRecord } from '../money/records.ts'
-import type { AskedEntry, EntryNames } from '../money/resolve.ts'
+import type { AskedEntry, EntryNames } from '../money/types.ts'
 import { type AllocationOf, paymentShape } from '../money/shapes.ts'
 
 /** Lines of batches in bodies and answers: payments, with the interface's own names for what they pay. */

@@ -1,13 +1,6 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  type PathParams,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { type Operation, type PathParams, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { addBatch, applyResults, cancelBatch, editBatch, releaseBatch, resolveBatch, submitBatch } from './actions.ts'
@@ -29,6 +22,7 @@ import {
   type BatchView,
   SubmitIn,
 } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Batches'
 

@@ -12,17 +12,11 @@ import { insertRun } from './queries.ts'
 import { ClockMovedOut } from './wire.ts'
 import { emptyTotals, type RunDeps, type RunTotals, workOn } from './chunk.ts'
 import { billUntil, endRun, learnDue, takeRun } from './run.ts'
+import type { ClockMove } from './types.ts'
 
 /** Moving a test account's clock: every day with something due is lived through, in order, before the clock shows the next. */
 
 const YEARS_MAX = 10
-
-export interface ClockMove {
-  now: Instant
-  from: Instant
-  days: number
-  totals: RunTotals
-}
 
 export interface ClockWish {
   account: AccountId

@@ -12,7 +12,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import type { ClockMove } from './clock.ts'
+import type { ClockMove } from './types.ts'
 import { failedRecordIds, type OrderOfDay } from './due-kind.ts'
 import type { BillingRun, RunFailure } from './queries.ts'
 

@@ -3,13 +3,7 @@ import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import {
-  type Input,
-  lookupOperation,
-  noContent,
-  type Operation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { type Input, lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { baseOf } from '../../platform/page/base.ts'
@@ -24,6 +18,7 @@ import { findSale } from './sale-queries.ts'
 import { countUnsettledSales, listUnsettledSales } from './unsettled-queries.ts'
 import { namedSession, type SessionDeps, tokenHash } from './record.ts'
 import { CompletionIn, namedSessionShape, SaleResultIn, SessionIn, unsettledSaleShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Capture widget'
 const PATH = '/v1/widgets/capturepaymethod'

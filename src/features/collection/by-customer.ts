@@ -9,7 +9,7 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { HttpDeps } from '../../platform/http/deps.ts'
 import type { Places } from '../../platform/places.ts'
-import { type Begun, runOutward } from '../../platform/http/outward.ts'
+import { runOutward } from '../../platform/http/outward.ts'
 import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
@@ -29,6 +29,7 @@ import { findNewCardGateway, type TakesNewCards } from './new-card.ts'
 import { finishTry, type Known } from './outcome.ts'
 import { beginTry } from './tries.ts'
 import { claimTry, listTries, type NewCard, type ReplacedLine, type Try } from './try-queries.ts'
+import type { Begun } from '../../platform/http/operation.ts'
 
 /**
  * Paying an invoice by the customer himself, with the card on file or one that he enters: a try that is no step, made while he is present to

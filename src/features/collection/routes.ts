@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import {
-  noContent,
   type Operation,
   outwardOperation,
   type PathParams,
@@ -23,6 +22,7 @@ import { beginCollect, type CollectCall, finishCollect } from './collect.ts'
 import { settleByHand } from './by-hand.ts'
 import { listAttempts } from './try-queries.ts'
 import { AttemptsOut, attemptsToWire, lineAttemptsToWire, TryResultIn } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Collection'
 

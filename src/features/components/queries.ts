@@ -15,7 +15,7 @@ import type { Scheme } from '../../engine/subscription/pricing.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
-import type { VersionChoice, VersionTree } from '../packages/versioned.ts'
+import type { VersionChoice, VersionTree } from '../packages/types.ts'
 
 /** quantity: a set number, charged in advance. metered: usage, charged in arrears. opt-in: there or not. */
 /** Fields of a component that a caller can set, without its versions. */

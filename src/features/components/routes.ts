@@ -1,7 +1,7 @@
 import { optional } from '../../platform/wire/read.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import {
   addComponent,
   checkComponentBody,
@@ -14,6 +14,7 @@ import {
 import { type Component, type ComponentFilter, countComponents, listComponents, listComponentTrees } from './queries.ts'
 import { componentVersionOperations } from './version-routes.ts'
 import { componentEtag, ComponentIn, componentShape, NewComponentIn } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Components'
 

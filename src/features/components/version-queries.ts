@@ -3,7 +3,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionCurrencyId, ComponentVersionId } from '../../kernel/ids.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
-import type { Version } from '../packages/versioned.ts'
+import type { Version } from '../packages/types.ts'
 import type { BracketInput, CurrencyInput, PricesPlan } from './rules.ts'
 
 /** Statements that write component versions, their currencies and brackets: a whole list in each. */

@@ -1,7 +1,7 @@
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import type { Sealer } from '../../platform/envelope/envelope.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import { addContact, contactKind, editContact, preparePassword, removeContact } from './actions.ts'
@@ -9,6 +9,7 @@ import type { Hashing } from './hashing.ts'
 import { countContacts, listContacts } from './queries.ts'
 import { checkPassword } from './rules.ts'
 import { type ContactBody, ContactEditIn, ContactIn, contactShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Customer contacts'
 

@@ -1,7 +1,8 @@
 import { recordKind } from '../../platform/http/record.ts'
 import { loadNegative, lockedNegative } from '../money/negative-adjustments.ts'
-import { moneyEtag, type NegativeRecord } from '../money/records.ts'
+import { moneyEtag } from '../money/records.ts'
 import { creditNoteShape } from '../money/shapes.ts'
+import type { NegativeRecord } from '../money/types.ts'
 
 const onlyNotes = (record: NegativeRecord | undefined) => (record?.kind === 'credit_note' ? record : undefined)
 

@@ -1,18 +1,13 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, missing } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  lookupOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { recordEvent } from '../events/record.ts'
 import { currencyUses, deleteCurrency, insertCurrency, listCurrencies, lockCurrency } from './queries.ts'
 import { CurrencyIn, currencyShape } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Currencies'
 

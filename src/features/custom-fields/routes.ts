@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { objectOf, required } from '../../platform/wire/read.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
@@ -20,6 +20,7 @@ import {
   lockCustomField,
   lockLabels,
 } from './queries.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Custom fields'
 

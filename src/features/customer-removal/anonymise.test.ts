@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { addCard, CARDS, cardShop } from '../collection/shop.testing.ts'
 import { chargedPayment } from '../refunds/charged.testing.ts'
 import { moveTo } from '../../../test/support/shop.ts'

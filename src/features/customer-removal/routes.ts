@@ -1,11 +1,11 @@
 import { conflict } from '../../kernel/fault.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { customerUses, deleteCustomer } from '../customers/queries.ts'
 import { customerKind, writeCustomerRecord } from '../customers/record.ts'
 import { recordEvent } from '../events/record.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { anonymiseSessions } from '../capture-sessions/queries.ts'
-import type { MandateDeps } from '../emandates/actions.ts'
+import type { MandateDeps } from '../emandates/types.ts'
 import { forgetUnsignedMandates } from '../emandates/forget.ts'
 import { deleteUnsentMail } from '../outbox/queries.ts'
 import { deleteDraftsOf } from '../invoices/manual.ts'
@@ -14,6 +14,7 @@ import { abandonIntentsOf } from '../payment-methods/removal.ts'
 import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
 import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 /** Operations that reach into everything that belongs to a customer, so the feature stands above all of it. */
 export const customerRemovalOperations = (

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { checkCountries } from '../../platform/checkup/countries.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { APP_ROLE } from '../../platform/database/roles.ts'
 import { sql } from '../../platform/database/sql.ts'
 

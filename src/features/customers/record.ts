@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'
-import type { EventType } from '../events/queries.ts'
+import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
 import { listCustomLabels } from './custom-value-queries.ts'
 import { type Customer, type CustomerView, findCustomer, findCustomerView, lockCustomer } from './queries.ts'

@@ -3,7 +3,7 @@ import { invalid } from '../../kernel/fault.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation, memoryAnswer } from '../../platform/http/list.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { withWarnings } from '../../platform/http/warnings.ts'
 import { paging } from '../../platform/http/query.ts'
 import { reference } from '../../platform/wire/fields.ts'
@@ -22,6 +22,7 @@ import { countCustomers, type CustomerFilter, listCustomers, listCustomersByIds 
 import { customerKind } from './record.ts'
 import { warningsOfCustomer } from './warnings.ts'
 import { customerByIdShape, customerFilters, CustomerIn, customerShape, customerWithFieldsShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Customers'
 

@@ -4,10 +4,11 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage } from '../../../test/support/shop.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { clientConfig, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listPayments } from '../money/payment-queries.ts'
 import { searchRecords } from './search.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 
 const service = await startTestService()
 const owner = new pg.Client(clientConfig(service.connection, undefined))

@@ -1,14 +1,7 @@
 import type { Account, RequestContext } from '../../kernel/context.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  type PathParams,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { type Operation, type PathParams, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { minorText } from '../../kernel/money.ts'
 import { flag } from '../../platform/wire/fields.ts'
@@ -23,6 +16,7 @@ import { fileNameOf } from './file-name.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 /** The refusal that every drawn document declares. */
 export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }

@@ -5,11 +5,12 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { markSent } from '../money/adjustment-queries.ts'
 import { loadNegative } from '../money/negative-adjustments.ts'
-import { type NegativeRecord, recordMoneyEvent } from '../money/records.ts'
+import { recordMoneyEvent } from '../money/records.ts'
 import { creditNoteShape } from '../money/shapes.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
 import { customerNameOf } from '../../kernel/customer-name.ts'
 import { creditNoteMail } from '../outbox/money-templates.ts'
+import type { NegativeRecord } from '../money/types.ts'
 
 /**
  * Sends a credit note, whose customer is locked: puts the mail with it into the outbox, or only marks it where it was handed over otherwise. From

@@ -1,12 +1,6 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import {
-  type Answer,
-  lookupOperation,
-  noContent,
-  type Operation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import { insertUntriedDunning, wakeAll } from './queries.ts'
 import { getCollectionRules, lockCollectionRules, updateCollectionRules } from './rules-queries.ts'
@@ -18,6 +12,7 @@ import {
   CollectionRulesOut,
   collectionRulesToWire,
 } from './rules-wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Collection'
 

@@ -1,36 +1,28 @@
 import { mandateReference } from '../payment-methods/emandate.ts'
-import type { RealClock, RequestContext } from '../../kernel/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
-import type { Links } from '../../platform/page/links.ts'
 import { originOfDomain } from '../../platform/page/origin.ts'
 import { numberHash } from '../payment-methods/actions.ts'
 import { beneficiaryOf } from './beneficiary.ts'
-import { chained, type Evidence, type EvidenceKind } from './evidence.ts'
+import { chained } from './evidence.ts'
 import {
-  type Channel,
   drawMandateId,
   endOpenMandatesOf,
   findMandate,
   insertEvidence,
   insertMandate,
   listEvidence,
-  type Mandate,
 } from './queries.ts'
 import { recordMandate } from './record.ts'
 import { currencyOf, type MandateAccount, termsFromWire } from './resolve.ts'
 import { type MandateBody, signeeFromWire } from './wire.ts'
+import type { Channel, Evidence, EvidenceKind, Mandate, MandateDeps } from './types.ts'
 
 /** Changes of mandates, each in one transaction. */
-
-export interface MandateDeps {
-  envelope: Envelope
-  links: Links
-  realClock: RealClock
-}
 
 const placeOf = (row: Id) => ({ table: 'emandates', column: 'sealed_number', row })
 

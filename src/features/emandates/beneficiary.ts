@@ -8,7 +8,7 @@ import { gatewayFactsOf } from '../gateways/facts.ts'
 import { listAllGateways } from '../gateways/queries.ts'
 import { primaryGateway } from '../gateways/rules.ts'
 import { readSettings } from '../gateways/settings.ts'
-import type { Beneficiary } from './queries.ts'
+import type { Beneficiary } from './types.ts'
 
 /** Days of notice before a debit, where the gateway has no other agreement. */
 const NOTICE_DAYS = 14

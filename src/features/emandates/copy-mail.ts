@@ -6,7 +6,7 @@ import { queueDocumentMails } from '../outbox/mail.ts'
 import { SIGNED_MANDATE, signedMandateMail } from '../outbox/mandate-template.ts'
 import { mandateReference } from '../payment-methods/emandate.ts'
 import { copyLink } from './download.ts'
-import type { Mandate } from './queries.ts'
+import type { Mandate } from './types.ts'
 import { maskedNumber } from './rules.ts'
 
 /**

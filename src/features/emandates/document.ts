@@ -11,11 +11,11 @@ import type { SealKey } from '../../platform/seal/certificate.ts'
 import { sealKeyOf } from '../../platform/seal/key.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
 import { openMandateNumber } from './actions.ts'
-import type { Evidence } from './evidence.ts'
 import type { DrawnSignature, MandateDocument } from './mandate-pdf.ts'
-import { findSealedPdf, insertSealedPdf, listEvidence, lockMandate, type Mandate } from './queries.ts'
+import { findSealedPdf, insertSealedPdf, listEvidence, lockMandate } from './queries.ts'
 import { maskedNumber } from './rules.ts'
 import { mandateText } from './terms-text.ts'
+import type { Evidence, Mandate } from './types.ts'
 
 /** PDFs of mandates: an unsigned one is drawn whenever it is asked for, a signed one once, and kept byte for byte. */
 

@@ -7,7 +7,8 @@ import { type Link, type Links, MANDATE_DOWNLOAD } from '../../platform/page/lin
 import { getAccountSettings, findAccount } from '../accounts/queries.ts'
 import { mandateOfToken, mandateReference } from '../payment-methods/emandate.ts'
 import { type MandateDrawingDeps, signedPdf, unsignedPdf } from './document.ts'
-import { findMandate, type Mandate } from './queries.ts'
+import { findMandate } from './queries.ts'
+import type { Mandate } from './types.ts'
 
 /** The PDF of a mandate: for a key with full permission by its Token, for the signee by a link of its own. */
 

@@ -4,7 +4,7 @@ import { isOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { getAccount } from '../accounts/queries.ts'
-import type { MandateDeps } from './actions.ts'
+import type { MandateDeps } from './types.ts'
 import { type MandateDrawingDeps, signedPdf } from './document.ts'
 import { forgetMandate } from './forget.ts'
 import {

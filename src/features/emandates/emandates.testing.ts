@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
-import { chained, type Evidence } from './evidence.ts'
+import { chained } from './evidence.ts'
 import type { MandateDocument } from './mandate-pdf.ts'
-import type { Mandate } from './queries.ts'
+import type { Evidence, Mandate } from './types.ts'
 import { mandateText } from './terms-text.ts'
 
 /** A right body of an eMandate for a debit order, and the fields of one of SEPA. */

@@ -1,21 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Instant } from '../../kernel/calendar.ts'
 import { canonicalJson, type Json } from '../../platform/wire/json.ts'
-import type { Mandate } from './queries.ts'
+import type { Evidence, Mandate } from './types.ts'
 
 /** Evidence of a mandate: steps, each of which holds the hash of the one before, so that none can be changed or left out unnoticed. */
-
-export const EVIDENCE_KINDS = ['created', 'opened', 'declined', 'signed'] as const
-export type EvidenceKind = (typeof EVIDENCE_KINDS)[number]
-
-export interface Evidence {
-  kind: EvidenceKind
-  /** In real time, whatever the account's clock shows. */
-  at: Instant
-  details: { [name: string]: Json }
-  /** SHA-256 in hex of this step and of the hash of the one before. */
-  hash: string
-}
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 

@@ -2,10 +2,10 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { unlinkMandate } from '../payment-methods/actions.ts'
-import type { MandateDeps } from './actions.ts'
-import { deleteMandate, lockUnsignedMandatesOf, type Mandate } from './queries.ts'
+import { deleteMandate, lockUnsignedMandatesOf } from './queries.ts'
 import { recordMandate } from './record.ts'
 import { lockBoth } from './sign.ts'
+import type { Mandate, MandateDeps } from './types.ts'
 
 /** Forgetting: the text of a mandate, its evidence and its PDF go together. That there was one stays, in its events. */
 

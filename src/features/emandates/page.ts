@@ -6,7 +6,7 @@ import { mandateState, mandateToken } from '../payment-methods/emandate.ts'
 import { openMandateNumber } from './actions.ts'
 import { SIGNING_SCRIPT } from './page-script.ts'
 import { signingWords } from './page-words.ts'
-import { findMandate, type Mandate, type Signee } from './queries.ts'
+import { findMandate } from './queries.ts'
 import {
   BASICS,
   type Complaint,
@@ -24,6 +24,7 @@ import {
   type SigningDeps,
 } from './sign.ts'
 import { type MandateText, mandateText, type Section } from './terms-text.ts'
+import type { Mandate, Signee } from './types.ts'
 
 /** The page on which a mandate is read and signed, or declined; of one that is signed it shows nothing. */
 

@@ -11,7 +11,7 @@ import { checkBankAccount, type CheckedAccount } from '../payment-methods/checks
 import { lockMethod, type StoredMethod } from '../payment-methods/queries.ts'
 import type { BankAccountBody } from '../payment-methods/wire.ts'
 import { actionDaysOf, isReturnUrl } from './rules.ts'
-import type { Terms } from './queries.ts'
+import type { Terms } from './types.ts'
 import type { MandateBody } from './wire.ts'
 
 /** Bodies of mandates, checked as a whole. */

@@ -5,12 +5,13 @@ import { lookupOperation, type Operation, writeOperation } from '../../platform/
 import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl } from '../../platform/page/links.ts'
 import type { Field } from '../../platform/wire/read.ts'
-import { addMandate, type MandateDeps } from './actions.ts'
-import { type Channel, findMandate } from './queries.ts'
+import { addMandate } from './actions.ts'
+import { findMandate } from './queries.ts'
 import { mandateView } from './record.ts'
 import { checkMandate } from './resolve.ts'
 import { mandateOfToken, mandateToken } from '../payment-methods/emandate.ts'
 import { MandateCreatedOut, MandateIn, mandateShape, type MandateBody, RedirectMandateIn, TokenQuery } from './wire.ts'
+import type { Channel, MandateDeps } from './types.ts'
 
 const tag = 'eMandates'
 

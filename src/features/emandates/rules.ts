@@ -1,5 +1,5 @@
 import type { BankKind } from '../../kernel/rails.ts'
-import type { Frequency } from './queries.ts'
+import type { Frequency } from './types.ts'
 
 /** Facts of a mandate that follow from others: reference, action days, where its signee may return to. */
 

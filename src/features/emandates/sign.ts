@@ -10,22 +10,14 @@ import { REFUSED } from '../../platform/wire/read.ts'
 import { linkSigned, type OnMethodChanged } from '../payment-methods/actions.ts'
 import { mandateState, mandateReference } from '../payment-methods/emandate.ts'
 import { lockMethod } from '../payment-methods/queries.ts'
-import { addEvidence, type MandateDeps, openMandateNumber } from './actions.ts'
-import { type Evidence, mandateHash, sha256 } from './evidence.ts'
+import { addEvidence, openMandateNumber } from './actions.ts'
+import { mandateHash, sha256 } from './evidence.ts'
 import { queueCopyMail } from './copy-mail.ts'
-import {
-  announceSigned,
-  endMandate,
-  findMandate,
-  listEvidence,
-  lockMandate,
-  type Mandate,
-  type Signee,
-  updateSigned,
-} from './queries.ts'
+import { announceSigned, endMandate, findMandate, listEvidence, lockMandate, updateSigned } from './queries.ts'
 import { recordMandate } from './record.ts'
 import { mandateText } from './terms-text.ts'
 import { SigneeIn, signeeFromWire } from './wire.ts'
+import type { Evidence, Mandate, MandateDeps, Signee } from './types.ts'
 
 /** Signing: what a signee sends is checked, and one of several at once counts. */
 

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { MANDATE, SEPA } from './emandates.testing.ts'
-import { type Evidence, isUnbroken } from './evidence.ts'
+import { isUnbroken } from './evidence.ts'
 import { listEvidence } from './queries.ts'
 import { CREDITOR } from '../gateways/creditor.testing.ts'
+import type { Evidence } from './types.ts'
 
 let now = Date.parse('2027-01-01T00:00:00Z')
 const ORIGIN = 'https://pay.example.org'

@@ -1,4 +1,4 @@
-import type { Wording } from './terms-text.ts'
+import type { Wording } from './terms-wording.ts'
 
 /** English texts of mandates. HAVE THEM REVIEWED by somebody who knows the law of your country before you rely on them. */
 export const EN: Wording = {

@@ -4,13 +4,13 @@ import { assert } from '../../kernel/assert.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { COUNTRIES } from '../../kernel/countries.ts'
 import { decimalToMinor } from '../../kernel/money.ts'
-import type { BankKind } from '../../kernel/rails.ts'
 import { countryIn, type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
 import { plainName } from '../../platform/page/html.ts'
-import type { Frequency, Mandate, Signee } from './queries.ts'
 import { actionDaysOf } from './rules.ts'
 import { DE } from './terms-de.ts'
 import { EN } from './terms-en.ts'
+import type { Frequency, Mandate, Signee } from './types.ts'
+import type { Wording } from './terms-wording.ts'
 
 /** Words that a signee reads and signs, as data: the page and the PDF show the same. */
 
@@ -26,58 +26,6 @@ export interface MandateText {
   /** The sentence that the signee agrees to. */
   consent: string
 }
-
-/** Facts that the sentences of a mandate name. */
-export interface NamedInTerms {
-  creditor: string
-  contact: string
-  noticeDays: number
-  frequency: Frequency
-}
-
-/** The words of mandates in a language. Legal texts: have them reviewed before you rely on them. */
-export interface Wording {
-  titles: Record<BankKind, string>
-  headings: Record<'creditor' | 'payer' | 'account' | 'debit' | 'authority', string>
-  labels: Record<Label, string>
-  numbers: Record<BankKind, { number: string; branch: string }>
-  accountTypes: Record<string, string>
-  frequencies: Record<Frequency, string>
-  weekdays: readonly string[]
-  lastDay: string
-  dayOfMonth(day: number): string
-  yes: string
-  no: string
-  sepaTypes: { once: string; recurrent: string }
-  authority: Record<BankKind, (named: NamedInTerms) => string[]>
-  consent(named: NamedInTerms): string
-}
-
-export type Label =
-  | 'name'
-  | 'company'
-  | 'tradingAs'
-  | 'tel'
-  | 'email'
-  | 'address'
-  | 'webPage'
-  | 'creditorIdentifier'
-  | 'reference'
-  | 'contractRef'
-  | 'nameOnStatement'
-  | 'bank'
-  | 'accountHolder'
-  | 'accountType'
-  | 'amount'
-  | 'maxAmount'
-  | 'escalation'
-  | 'variable'
-  | 'frequency'
-  | 'actionDay'
-  | 'startDate'
-  | 'endDate'
-  | 'notice'
-  | 'paymentType'
 
 const WORDINGS: Record<Language, Wording> = { en: EN, de: DE }
 export const wordingOf = (language: Language): Wording => WORDINGS[language]

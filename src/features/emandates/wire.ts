@@ -25,9 +25,9 @@ import {
   outWord,
 } from '../../platform/wire/write.ts'
 import { ACCOUNT_TYPES, bankKind, bankNumber, nameBesideNumber, numberAsText } from '../payment-methods/wire.ts'
-import { FREQUENCIES, type Mandate, type Signee } from './queries.ts'
 import { MANDATE_STATES, type MandateState, mandateReference } from '../payment-methods/emandate.ts'
 import { maskedNumber } from './rules.ts'
+import { FREQUENCIES, type Mandate, type Signee } from './types.ts'
 
 /** Mandate as an answer shows it: with its state, and the token by which it was asked for. */
 export interface MandateView extends Mandate {

@@ -5,7 +5,7 @@ import { bigints } from '../../platform/database/columns.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
-import type { EventType } from './queries.ts'
+import type { EventType } from './types.ts'
 import { holdsEvent, invoiceOfEvent, TYPE_OF_ROW } from './issued-place-queries.ts'
 
 /**

@@ -2,7 +2,8 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { ReadableKind } from '../../platform/http/record.ts'
-import { type EventType, sendEvents } from './queries.ts'
+import { sendEvents } from './queries.ts'
+import type { EventType } from './types.ts'
 
 /** Records one change made by a request. `record` is the JSON text of the record as it now is. */
 export async function recordEvent(

@@ -5,7 +5,7 @@ import { bigints } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { sharedSince } from './issued-queries.ts'
-import { EVENT_TYPES, type EventType } from './queries.ts'
+import { EVENT_TYPES, type EventType } from './types.ts'
 
 /**
  * Records that were changed since an instant, by their events and by notes of changes that have no event of their own (decision 27). The clock is that of

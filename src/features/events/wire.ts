@@ -5,7 +5,8 @@ import { readDate, readInstant } from '../../platform/wire/dates.ts'
 import { instant, reference } from '../../platform/wire/fields.ts'
 import { type Field, optional, type Properties, REFUSED, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outId, outText, outWord, type Shape } from '../../platform/wire/write.ts'
-import { EVENT_TYPES, type EventType, type RecordedEvent } from './queries.ts'
+import type { RecordedEvent } from './queries.ts'
+import { EVENT_TYPES, type EventType } from './types.ts'
 
 /** A record that is JSON text already: it goes out as it was written. */
 const outRecord: Shape<string | null> = {

@@ -18,18 +18,18 @@ import { countUses, type Use } from './moves-queries.ts'
 import {
   deleteExport,
   type ExportWithDifferences,
+  findClosing,
   findExport,
   findNewestExport,
-  findClosing,
   finishExport,
   highestMark,
   insertExport,
   listReaches,
-  type NewExport,
 } from './queries.ts'
 import { insertUnsettled } from './unsettled-queries.ts'
 import { exportShape } from './wire.ts'
 import { type BatchToWrite, writeFiles } from './write.ts'
+import type { WantedExport } from './types.ts'
 
 /** Making and deleting batches. One of an account is made at a time: whoever makes one holds its codes. */
 
@@ -37,8 +37,6 @@ export interface ExportDeps {
   longDb: Database
   forgetAccount(account: AccountId): void
 }
-
-export type WantedExport = Pick<NewExport, 'format' | 'from' | 'to' | 'currency' | 'isLock'>
 
 /** How long making a batch may take, in milliseconds. It posts no entries, so nobody's mark waits for it. */
 const BATCH_MS = 60 * 60_000

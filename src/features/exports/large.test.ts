@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { fileOf } from './exports.testing.ts'
 
 /** Exports of 100,000 entries, each of a customer of its own: what is missing, where a file ends, and what an answer holds. */

@@ -1,7 +1,13 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import {
+  countOf,
+  firstRow,
+  oneRow,
+  type Queryable,
+  type Snapshot,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 

@@ -3,18 +3,13 @@ import { gunzip } from 'node:zlib'
 import { missing } from '../../kernel/fault.ts'
 import { plural } from '../../kernel/text.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import {
-  longOperation,
-  noContent,
-  type Operation,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { longOperation, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
 import type { Portions } from '../../platform/wire/write.ts'
 import { type ExportDeps, exportBusy, makeExport, removeExport } from './actions.ts'
 import { countExports, type ExportRow, findExport, listExports, piecesOfFile } from './queries.ts'
 import { exportFromWire, ExportIn, exportShape, FileQuery, listedExportShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Exports'
 

@@ -11,7 +11,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outInteger, outText, outWord } from '../../platform/wire/write.ts'
-import type { WantedExport } from './actions.ts'
+import type { WantedExport } from './types.ts'
 import { type ExportDifference, EXPORT_FORMATS, type ExportRow, type ExportWithDifferences } from './queries.ts'
 
 const columns = {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { creditOf, invoiceOf, moneyShop, paymentOf } from '../money/money.testing.ts'
 import { CODES, exportOf, fileOf } from './exports.testing.ts'
 import { entriesOf, reconcileExports, unsettledByReport, unsettledOf } from './reconciliation.testing.ts'

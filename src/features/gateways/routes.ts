@@ -1,13 +1,14 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { addGateway, checkGateway, editGateway, openSettings, removeGateway } from './actions.ts'
 import { gatewayFactsOf } from './facts.ts'
 import { countGateways, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Gateways'
 

@@ -1,16 +1,11 @@
 import { NO_GL_CODES } from '../../engine/books/codes.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import {
-  type Answer,
-  lookupOperation,
-  noContent,
-  type Operation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordEvent } from '../events/record.ts'
 import { getGlCodes, lockGlCodes, updateGlCodes } from './queries.ts'
 import { glCodesEtag, glCodesFromWire, GlCodesIn, glCodesShape } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Exports'
 

@@ -1,13 +1,7 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import {
-  lookupOperation,
-  noContent,
-  type Operation,
-  type PathParams,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { lookupOperation, type Operation, type PathParams, writeOperation } from '../../platform/http/operation.ts'
 import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl, type Links } from '../../platform/page/links.ts'
 import { outObject, outText } from '../../platform/wire/write.ts'
@@ -15,6 +9,7 @@ import { findLinkedInvoice, raiseLinkCounter } from '../invoices/link-queries.ts
 import { lockedInvoice, recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { ManualRecord } from '../invoices/resolve-manual.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 /** The link of an invoice's page, for callers who send it themselves. */
 

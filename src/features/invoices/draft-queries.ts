@@ -5,7 +5,7 @@ import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 import { sendDeletedWords } from '../customers/word-queries.ts'
-import type { InvoiceRow } from './issue-queries.ts'
+import type { InvoiceRow } from './types.ts'
 
 /** Statements of drafts. */
 

@@ -5,7 +5,7 @@ import { type BodyOf, optional, type Properties, word } from '../../platform/wir
 import { orNull, outFlag, outId, outObject, outText, outWord, type Shape } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from './collection.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
-import type { InvoiceRow } from './issue-queries.ts'
+import type { InvoiceRow } from './types.ts'
 
 /** The spelling of the plain fields of an invoice, how they are read, and how they are written. */
 const SPELLING = {

@@ -1,7 +1,7 @@
 import { notingChanged } from '../events/update-queries.ts'
 import type { OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
 import type { OfMany, Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
@@ -9,34 +9,9 @@ import { bigintList, bigints, deduplicated } from '../../platform/database/colum
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned, collected, type CollectedFields } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
+import type { InvoiceRow } from './types.ts'
 
 /** The writing side of issuing, one statement a table, for one invoice as for ten thousand. */
-
-export interface InvoiceRow extends GivenFields {
-  id: InvoiceId
-  customerId: CustomerId
-  customerVersion: number
-  /** Place and VAT number of the customer, frozen for the reports of taxes: they stay when he is made anonymous. */
-  customerCountryId: bigint | null
-  customerStateId: bigint | null
-  customerVatNumber: string | null
-  subscriptionId: SubscriptionId | null
-  recurringInvoiceId: Id | null
-  /** Null for one of the service's own, which is made from the identifier. */
-  reference: string | null
-  currency: string
-  invoiceDate: IsoDate
-  dueDate: IsoDate
-  /** Left out by the rules, whose lines know their days. */
-  supplyDate?: IsoDate | null
-  source: 'Auto' | 'App'
-  totalMinor: bigint
-  gatewayId: Id | null
-  paymentMethodId: Id | null
-  isMethodRequested: boolean
-  isCollectionHold: boolean
-  nextTryDate: IsoDate | null
-}
 
 export const INVOICE_COLUMNS: BulkColumns<InvoiceRow> = {
   id: ['invoice_id', 'bigint'],

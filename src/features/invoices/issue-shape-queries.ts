@@ -6,8 +6,9 @@ import { joined, shapeRelation } from '../../platform/database/bulk.ts'
 import { type ArrayParameter, isOneValue, keyOf, type OneValue } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
-import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS, type InvoiceRow } from './issue-queries.ts'
+import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS } from './issue-queries.ts'
 import type { OfShape } from './kept-line-queries.ts'
+import type { InvoiceRow } from './types.ts'
 
 /** The writing side of issuing by shapes: what invoices of a shape share travels once, and each takes it by the position of its shape. */
 

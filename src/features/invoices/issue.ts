@@ -25,10 +25,10 @@ import {
   insertCharges,
   insertInvoices,
   insertInvoiceTaxes,
-  type InvoiceRow,
   type TaxRow,
 } from './issue-queries.ts'
 import type { LineAmounts, WrittenLine } from './lines.ts'
+import type { InvoiceRow } from './types.ts'
 
 /** The one door through which invoices are issued, whoever composed them, and the steps that follow. */
 

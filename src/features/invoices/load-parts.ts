@@ -1,8 +1,8 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import type { Queryable, Snapshot } from '../../platform/database/database.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { findCustomerOfInvoice, listCustomersByIds } from '../customers/queries.ts'
 import {

@@ -23,7 +23,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { taxReason } from '../../platform/wire/tax-reason.ts'
-import { reasonCode } from '../tax-settings/wire.ts'
+import { reasonCode } from '../tax-settings/rule-wire.ts'
 import { COLLECTION_METHODS } from './collection.ts'
 import { plainIn } from './fields-wire.ts'
 

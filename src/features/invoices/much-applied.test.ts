@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { openDatabase } from '../../platform/database/database.ts'
+import { openDatabase } from '../../platform/database/open-database.ts'
 import { applyMuch, newInvoice } from './much-applied.testing.ts'
 
 /** Invoices to which so much is applied that a look-up of them would keep everybody waiting. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, expect } from 'vitest'
 import type { TestService } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { sumDays } from './days-queries.ts'
 
 const SEQUENCE = `pg_get_serial_sequence('perennial.ledger_entries', 'entry_id')`

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { invoiceOf, moneyShop } from '../money/money.testing.ts'
 import { takeLedgerMark } from './mark-queries.ts'

@@ -1,39 +1,15 @@
 import type { NegativeKind, PositiveKind, Recovery, TaxAmount } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../customers/search.ts'
 import { sendNewWords } from '../customers/words.ts'
 import { creditConditions, type CreditFilter } from './filter-queries.ts'
+import type { NegativeAdjustment } from './types.ts'
 
 /** Adjustments: negative ones, of which a credit note is one kind, and positive ones. */
-
-export interface NegativeAdjustment {
-  id: Id
-  customerId: CustomerId
-  kind: NegativeKind
-  dated: IsoDate
-  currency: string
-  amountMinor: bigint
-  appliedMinor: bigint
-  /** The number of a credit note. */
-  ref: string | null
-  memo: string | null
-  /** Why a credit note was made. */
-  reason: string | null
-  /** The invoice that a credit note of the service credits; null for one of a caller. */
-  invoiceId: InvoiceId | null
-  subscriptionId: SubscriptionId | null
-  createdAt: Instant
-  /** The day of the relief of a bad debt that stands, of several the newest; null without one, and of any other kind. */
-  reliefDate: IsoDate | null
-  /** Since then what it corrects is fixed: from the beginning where it was made for an invoice, else since it was sent. Null while it is open. */
-  closedAt: Instant | null
-  /** When it was first handed to the customer; null before. */
-  sentAt: Instant | null
-}
 
 const negativeColumns = (account: AccountId) => fragment`
   negative_adjustment_id as "id", customer_id as "customerId", kind, dated, currency, amount_minor as "amountMinor",

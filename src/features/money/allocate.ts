@@ -1,12 +1,10 @@
 import { amountText } from '../../kernel/currencies.ts'
 import {
   type AllocationPlan,
-  type ApplyOrder,
   type GivenKind,
   type OwedRef,
   planAutoApply,
   planList,
-  type WantedAllocation,
 } from '../../engine/money/allocating.ts'
 import { allocationDay, type AllocationState } from '../../engine/money/allocation-effects.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -16,10 +14,10 @@ import type { CustomerId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
-import { listOpen, listOwed, type OwedDocument } from './open-queries.ts'
+import { listOpen, listOwed } from './open-queries.ts'
 import { checkAllocated, labelOf } from './rules.ts'
 import { type Room, roomFor } from './room.ts'
-import type { MoneyContext, WantedState } from './write.ts'
+import type { Asked, MoneyContext, OwedDocument, WantedState } from './types.ts'
 
 /** Plans what a record's money is allocated to, checked against the documents as they stand; the caller has locked the customer. */
 
@@ -43,22 +41,6 @@ export interface PlannedAllocations {
   allocations: WantedState[]
   room: Room[]
 }
-
-/** Allocations asked for: a caller's list; AutoApply over open documents in some order; or the present ones, kept. */
-export type Asked =
-  | {
-      list: readonly WantedAllocation[]
-      /** Documents of the list, where they were read after the customer was locked: they are not read again. */
-      owed?: readonly OwedDocument[]
-      /** Names the field of the entry that names a document, for refusals. */
-      fieldOf?: (target: OwedRef) => string
-      /** Names the list itself. */
-      field?: string
-      /** True where added allocations are the service's. */
-      isServiceMade?: boolean
-    }
-  | { auto: ApplyOrder }
-  | { keep: true }
 
 /** Plans the allocations that a record is to have. Throws a conflict for targets that cannot take it and sums that are too high. */
 export async function planAllocations(

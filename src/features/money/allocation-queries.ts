@@ -3,8 +3,13 @@ import type { AllocationState, OwedSums } from '../../engine/money/allocation-ef
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import { type OfMany, orTooMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import {
+  type OfMany,
+  orTooMany,
+  type Queryable,
+  type Snapshot,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'

@@ -11,7 +11,7 @@ import {
   type Properties,
   required,
 } from '../../platform/wire/read.ts'
-import type { AskedEntry, EntryNames } from './resolve.ts'
+import type { AskedEntry, EntryNames } from './types.ts'
 
 /** Lists of allocations, and what else bodies of money given carry at several doors. */
 

@@ -9,10 +9,11 @@ import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { recordAllocations } from './allocation-event.ts'
-import { type GivenDocument, listFree, listFreeNotesOf, listOwed, type OwedDocument } from './open-queries.ts'
+import { type GivenDocument, listFree, listFreeNotesOf, listOwed } from './open-queries.ts'
 import { withRoom } from './give-way.ts'
 import { roomFor } from './room.ts'
-import { writeDeltas, type WantedState } from './write.ts'
+import { writeDeltas } from './write.ts'
+import type { OwedDocument, WantedState } from './types.ts'
 
 /** Invoice that unallocated money may pay. */
 type PaidInvoice = Pick<Issued['invoices'][number], 'id' | 'customerId' | 'currency'>

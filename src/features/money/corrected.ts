@@ -6,26 +6,12 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
-import type { NegativeAdjustment } from './adjustment-queries.ts'
 import { completeFirst } from './allocation-queries.ts'
 import { countCorrected, listLinesOfNotes } from './credit-note-queries.ts'
-import type { NegativeRecord } from './records.ts'
 import { listSettlementsOfNotes, type Settlement } from './settlement-queries.ts'
+import type { Corrected, NegativeAdjustment, NegativeRecord } from './types.ts'
 
 /** Settlements of credit notes, and the lines that they give back, as answers show them. */
-
-/** Line of an invoice that a note gives back, net, in minor units. */
-export interface CorrectedLine {
-  chargeId: Id
-  name: string
-  netMinor: bigint
-}
-
-export interface Corrected {
-  /** Oldest first. */
-  settlements: readonly Settlement[]
-  lines: readonly CorrectedLine[]
-}
 
 /** Loads what some credit notes correct, in one exchange, and returns it by their identifiers. */
 export async function loadCorrected(

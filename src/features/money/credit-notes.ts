@@ -26,7 +26,7 @@ import { insertNegative, type NewNegative } from './adjustment-queries.ts'
 import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
 import { withRoom } from './give-way.ts'
 import { reasonOfNote } from './note-reason.ts'
-import { listOpen, type OwedDocument } from './open-queries.ts'
+import { listOpen } from './open-queries.ts'
 import { roomFor } from './room.ts'
 import {
   drawSettlementIds,
@@ -38,6 +38,7 @@ import {
 import { settledTax } from './settlements.ts'
 import { creditNoteShape } from './shapes.ts'
 import { type MoneyChange, writeMoney } from './write.ts'
+import type { OwedDocument } from './types.ts'
 
 /** Credit notes that a change of a subscription makes, placed where their money belongs, in the transaction of the change. */
 

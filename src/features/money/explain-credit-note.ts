@@ -8,7 +8,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
-import type { NegativeRecord } from './records.ts'
+import type { NegativeRecord } from './types.ts'
 import { listToSettle } from './settlement-queries.ts'
 
 /** Explains what a credit note gives back, and why: of one that the service made by its lines, of a caller's by what it settled. */

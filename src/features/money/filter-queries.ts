@@ -3,7 +3,7 @@ import { foundCondition, type FoundRecords } from '../customers/word-queries.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import { fragment, type Fragment, NOTHING, onlyWith } from '../../platform/database/sql.ts'
-import type { GivenStatus } from './rules.ts'
+import type { GivenStatus } from './types.ts'
 
 /** Statuses and filters of money given, as SQL over the columns of `payments` and of `negative_adjustments`. */
 

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { creditOf, moneyShop } from './money.testing.ts'
-import { GIVEN_STATUSES } from './rules.ts'
+import { GIVEN_STATUSES } from './types.ts'
 
 const service = await startTestService()
 

@@ -7,7 +7,7 @@ import { currencyCode, date, reference, text } from '../../platform/wire/fields.
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { type CreditFilter, type GivenFilter, type PaymentFilter } from './filter-queries.ts'
 import { METHODS } from './payment-queries.ts'
-import { GIVEN_STATUSES } from './rules.ts'
+import { GIVEN_STATUSES } from './types.ts'
 
 /** Filters that the lists of payments and of credit notes share; their conditions stand in filter-queries.ts. */
 const givenFilters = {

@@ -10,7 +10,8 @@ import { listAllocationsOfOwed } from './allocation-queries.ts'
 import { loadPayment } from './payments.ts'
 import { recordMoneyEvent } from './records.ts'
 import { paymentShape } from './shapes.ts'
-import { type WantedState, writeMoney } from './write.ts'
+import { writeMoney } from './write.ts'
+import type { WantedState } from './types.ts'
 
 /** Payments that give way on an invoice to a credit note, as an event of a day: what they paid until then stays as history. */
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { openDatabase } from '../../platform/database/database.ts'
+import { openDatabase } from '../../platform/database/open-database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 /** Money with so many allocations that it is read and sent some at a time. */

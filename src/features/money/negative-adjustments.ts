@@ -17,23 +17,22 @@ import {
   listCreditNoteCharges,
   listCreditNoteTaxes,
   listRecoveries,
-  type NegativeAdjustment,
   type NewNegative,
   sendRecovery,
   updateNegative,
 } from './adjustment-queries.ts'
-import { type Asked, checkTarget, type GivenMoney, planAllocations } from './allocate.ts'
+import { checkTarget, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
 import { loadCorrected } from './corrected.ts'
 import { withRoom } from './give-way.ts'
-import type { OwedDocument } from './open-queries.ts'
-import { lockedRecord, type NegativeRecord, recordMoneyEvent, withAllocations } from './records.ts'
+import { lockedRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import { type AskedRelief, endReliefs, recoveryContext, relieve } from './relief.ts'
 import { checkCurrencyEdit } from './rules.ts'
 import { negativeEventShape } from './shapes.ts'
 import { sendSettlementDeletes } from './settlement-queries.ts'
 import { postingsOfSettlements, settleNote, settleWhole } from './settlements.ts'
 import { writeEdit, writeMoney } from './write.ts'
+import type { Asked, NegativeAdjustment, NegativeRecord, OwedDocument } from './types.ts'
 
 /** Negative adjustments, of which credit notes are one kind: one set of rules for the two doors that show them. */
 

@@ -1,20 +1,12 @@
 import type { AppliedAs } from '../../engine/money/allocation-effects.ts'
-import type { FreeMoney, GivenRef, OpenDocument, OwedRef } from '../../engine/money/allocating.ts'
+import type { FreeMoney, GivenRef, OwedRef } from '../../engine/money/allocating.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
+import type { OwedDocument } from './types.ts'
 
 /** Documents as allocating sees them: what is owed, what is open of it, and which money is free. The customer is locked by the caller. */
-
-/** Document that money can be allocated to, in whatever state; a draft has no `order`. */
-export interface OwedDocument extends OpenDocument {
-  customerId: CustomerId
-  currency: string
-  state: 'open' | 'draft' | 'cancelled'
-  /** Of `openMinor`, what is held by lines that give way. */
-  givesWayMinor: bigint
-}
 
 const ids = (some: readonly Id[]): string => `{${some.join(',')}}`
 const idsOf = (refs: readonly (OwedRef | GivenRef)[], wanted: OwedRef['kind'] | GivenRef['kind']): string =>

@@ -13,7 +13,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { checkNotLocked } from '../accounts/rules.ts'
 import { sendChangedWords, sendNewWords } from '../customers/words.ts'
 import { loseMoney } from '../dunning/lost.ts'
-import { type Asked, type GivenMoney, planAllocations } from './allocate.ts'
+import { type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
 import { applyNotesOf } from './apply-unallocated.ts'
 import { onOpenDay, withRoom } from './give-way.ts'
@@ -31,7 +31,8 @@ import {
 import { lockedRecord, type PaymentRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import { checkCurrencyEdit, checkSameCustomer, isPending, postedPayment } from './rules.ts'
 import { paymentShape } from './shapes.ts'
-import { type MoneyChange, type WantedState, writeEdit, writeMoney } from './write.ts'
+import { type MoneyChange, writeEdit, writeMoney } from './write.ts'
+import type { Asked, WantedState } from './types.ts'
 
 /** Payments: recorded, corrected, failed, begun and settled. Each works on a locked customer, in one transaction. */
 

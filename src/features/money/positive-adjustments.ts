@@ -8,8 +8,8 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import type { Queryable, Snapshot, Transaction } from '../../platform/database/database.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import {
   deletePositive,
@@ -28,7 +28,8 @@ import type { WantedGiven } from './resolve-givens.ts'
 import { fieldOfAmount } from './allocate.ts'
 import { checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
-import { type WantedState, writeEdit, writeMoney } from './write.ts'
+import { writeEdit, writeMoney } from './write.ts'
+import type { WantedState } from './types.ts'
 
 /** Positive adjustments: what is owed beside invoices. Each works on a locked customer, in one transaction. */
 

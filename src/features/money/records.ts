@@ -6,19 +6,15 @@ import { type RequestContext, type Writing, writingOf } from '../../kernel/conte
 import { etagOf } from '../../platform/http/etag.ts'
 import type { RecordShape } from '../../platform/wire/columns.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import type { EventType } from '../events/queries.ts'
+import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
-import type { NegativeAdjustment, PositiveAdjustment } from './adjustment-queries.ts'
-import type { Corrected } from './corrected.ts'
+import type { PositiveAdjustment } from './adjustment-queries.ts'
 import type { Payment } from './payment-queries.ts'
+import type { Allocated } from './types.ts'
 
 /** Money records of all kinds: each together with its allocations, loaded in one exchange and locked by its customer. */
 
-/** Row of a record with what is allocated of it, or to it. */
-export type Allocated<Row> = Row & { allocations: readonly AllocationState[] }
-
 export type PaymentRecord = Allocated<Payment>
-export type NegativeRecord = Allocated<NegativeAdjustment> & Corrected
 export type PositiveRecord = Allocated<PositiveAdjustment>
 
 /** Returns the Ref of a payment that the service asks for by itself: "Invoices 702". */

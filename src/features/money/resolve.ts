@@ -1,33 +1,14 @@
 import type { ApplyOrder, OwedRef, WantedAllocation } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
-import type { Decimal } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
-import type { Asked } from './allocate.ts'
-import { listInvoicesByNumber, listOwed, type OwedDocument } from './open-queries.ts'
+import { listInvoicesByNumber, listOwed } from './open-queries.ts'
+import type { Asked, AskedEntry, EntryNames, OwedDocument } from './types.ts'
 
 /** Resolves a caller's list of allocations. A reference that is not found is a 400 that names its place in the list. */
-
-/** Entry of a list as sent, whichever door it came through. */
-export interface AskedEntry {
-  allocationId: Id | null
-  invoiceId: Id | null
-  invoiceNumber: Id | null
-  positiveAdjustmentId: Id | null
-  amount: Decimal
-}
-
-/** Names of the fields at one door, for problems that name them. */
-export interface EntryNames {
-  list: string
-  amount: string
-  invoice: string
-  number: string | null
-  positive: string
-}
 
 /** Allocations of money given, as a body asks for them. */
 export interface AskedOfGiven {

@@ -1,6 +1,6 @@
 import type { OwedRef } from '../../engine/money/allocating.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
-import type { OwedDocument } from './open-queries.ts'
+import type { OwedDocument } from './types.ts'
 
 /** Room on an invoice that lines have to make, before other money or credit can be allocated there. */
 export interface Room {

@@ -5,12 +5,9 @@ import { amountText } from '../../kernel/currencies.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Payment } from './payment-queries.ts'
+import type { GivenStatus } from './types.ts'
 
 /** Rules of money records that hold at every door, as functions of facts. */
-
-/** Statuses of money given; of a credit note only three of them ever come about. */
-export const GIVEN_STATUSES = ['Pending', 'Allocated', 'Partial', 'Unallocated', 'Failed'] as const
-export type GivenStatus = (typeof GIVEN_STATUSES)[number]
 
 /** Computes the status of given money from how much of it is allocated, to whatever kind. */
 export const allocatedStatus = ({

@@ -15,9 +15,6 @@ import { amountText } from '../../kernel/currencies.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { NegativeAdjustment } from './adjustment-queries.ts'
-import type { Corrected } from './corrected.ts'
-import type { NegativeRecord } from './records.ts'
 import {
   drawSettlementIds,
   type InvoiceToSettle,
@@ -29,7 +26,7 @@ import {
   type SettledTax,
   type Settlement,
 } from './settlement-queries.ts'
-import type { MoneyContext, WantedState } from './write.ts'
+import type { Corrected, MoneyContext, NegativeAdjustment, NegativeRecord, WantedState } from './types.ts'
 
 /** Settlements of callers' credit notes: what a request makes of them and takes away, in the transaction of the request. */
 

@@ -28,17 +28,11 @@ import {
   outWord,
 } from '../../platform/wire/write.ts'
 import type { PositiveAdjustment } from './adjustment-queries.ts'
-import {
-  type CorrectedLine,
-  onlyInvoiceOf,
-  type TaxOfNote,
-  takenTaxes,
-  taxesTaken,
-  unsettledMinor,
-} from './corrected.ts'
+import { onlyInvoiceOf, takenTaxes, taxesTaken, type TaxOfNote, unsettledMinor } from './corrected.ts'
 import { METHODS } from './payment-queries.ts'
-import type { Allocated, NegativeRecord, PaymentRecord, PositiveRecord } from './records.ts'
-import { allocatedStatus, GIVEN_STATUSES, paymentStatus } from './rules.ts'
+import type { PaymentRecord, PositiveRecord } from './records.ts'
+import { allocatedStatus, paymentStatus } from './rules.ts'
+import { type Allocated, type CorrectedLine, GIVEN_STATUSES, type NegativeRecord } from './types.ts'
 
 /** Money records as answers and events show them. A negative adjustment has two shapes, one for each of its doors. */
 

@@ -2,7 +2,6 @@ import { type AllocationState, appliedDeltas, type AppliedDeltas } from '../../e
 import { type Posting, postingsOfAllocation, postingsOfChange } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
 import { sendWake } from '../dunning/queries.ts'
 import { type AppliedDelta, sendApplied } from '../invoices/issue-queries.ts'
 import { sendPostings } from '../ledger/post.ts'
@@ -15,13 +14,9 @@ import {
   sendAllocations,
   sendAllocationUpdates,
 } from './allocation-queries.ts'
+import type { MoneyContext, WantedState } from './types.ts'
 
 /** Writes of money: the one way in which allocations, the sums that documents keep of them, and the ledger change. */
-
-export type MoneyContext = Pick<RequestContext, 'account' | 'moment'>
-
-/** Allocation as it is to be; without an identifier it is made. */
-export type WantedState = Omit<AllocationState, 'id'> & { id: Id | null }
 
 export interface MoneyChange {
   customerId: CustomerId

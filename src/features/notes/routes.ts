@@ -1,13 +1,14 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import { recordChange } from '../events/record.ts'
 import { countNotes, deleteNote, findNote, insertNote, listNotes, lockNote, type Note, updateNote } from './queries.ts'
 import { type NoteBody, noteEtag, noteFromWire, NoteIn, noteShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Customer notes'
 

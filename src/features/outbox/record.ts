@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { orNull, outId, outObject, outWord } from '../../platform/wire/write.ts'
-import type { EventType } from '../events/queries.ts'
+import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
 import { TEMPLATES } from './queries.ts'
 import type { ChangedMail } from './sending-queries.ts'

@@ -1,11 +1,12 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { readableKind } from '../../platform/http/record.ts'
 import { type MailSecrets, readableMail } from './mail.ts'
 import { countMails, findMail, listMails, lockMail, type Mail, type MailFilter } from './queries.ts'
 import { releaseMail } from './release.ts'
 import { mailFilters, mailShape, statusOfWord } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Outbox'
 

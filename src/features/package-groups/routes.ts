@@ -1,7 +1,7 @@
 import { conflict } from '../../kernel/fault.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'
 import { recordChange } from '../events/record.ts'
 import {
@@ -14,6 +14,7 @@ import {
   updatePackageGroup,
 } from './queries.ts'
 import { packageGroupEtag, PackageGroupIn, packageGroupShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Package groups'
 

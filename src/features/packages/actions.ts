@@ -18,8 +18,6 @@ import {
   listUsedVersions,
   lockPackage,
   lockPackageVersions,
-  type Package,
-  type PackageTree,
   updatePackage,
 } from './queries.ts'
 import { type RateInput, readRates } from './rules.ts'
@@ -32,6 +30,7 @@ import {
   packageShape,
   type RateBody,
 } from './wire.ts'
+import type { Package, PackageTree } from './types.ts'
 
 const USED_SHOWN = 5
 

@@ -2,66 +2,11 @@ import { onlyUpdated } from '../events/update-queries.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
-import type {
-  AccountId,
-  Id,
-  PackageGroupId,
-  PackageId,
-  PackageRateId,
-  PackageRateTermId,
-  PackageVersionId,
-} from '../../kernel/ids.ts'
+import type { AccountId, Id, PackageId, PackageRateId, PackageRateTermId, PackageVersionId } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
-import type { VersionChoice, VersionTree } from './versioned.ts'
-
-/** Fields of a package that a caller can set, without its versions. */
-export interface PackageInput {
-  groupId: PackageGroupId
-  code: string
-  name: string
-  description: string
-  isActive: boolean
-  glCode: string | null
-}
-
-export interface Package extends PackageInput {
-  id: PackageId
-  lastVersionNo: number
-}
-
-export interface RateTerm {
-  id: PackageRateTermId
-  price: Decimal
-  term: number
-  termType: TermType
-}
-
-export interface Rate {
-  id: PackageRateId
-  currency: string
-  setupFeeMinor: bigint
-  trialFeeMinor: bigint
-  trialPeriod: number
-  trialPeriodType: TermType
-  terms: RateTerm[]
-}
-
-export interface PackageVersion {
-  id: PackageVersionId
-  packageId: PackageId
-  versionNo: number
-  name: string
-  isDefault: boolean
-  isActive: boolean
-  /** Future, trial and active subscriptions. */
-  subscriptionCount: number
-  rates: Rate[]
-}
-
-/** A package with all its versions. */
-export type PackageTree = VersionTree<Package, PackageVersion>
+import type { Package, PackageInput, PackageTree, PackageVersion, Rate, VersionChoice } from './types.ts'
 
 const PACKAGE = fragment`
   package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", gl_code as "glCode", last_version_no as "lastVersionNo"`

@@ -1,19 +1,14 @@
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { reference, text } from '../../platform/wire/fields.ts'
 import { objectOf, optional } from '../../platform/wire/read.ts'
 import { checkPackageGroup } from '../package-groups/reference.ts'
 import { addPackage, resolveRates, editPackage, lockedPackage, packageKind, removePackage } from './actions.ts'
-import {
-  countPackages,
-  listPackages,
-  listPackageTrees,
-  type Package,
-  type PackageFilter,
-  type PackageTree,
-} from './queries.ts'
+import { countPackages, listPackages, listPackageTrees, type PackageFilter } from './queries.ts'
 import { packageVersionOperations } from './version-routes.ts'
 import { NewPackageIn, packageEtag, PackageIn, packageShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
+import type { Package, PackageTree } from './types.ts'
 
 const tag = 'Packages'
 

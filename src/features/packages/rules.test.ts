@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decimal } from '../../kernel/decimal.ts'
-import type { Rate } from './queries.ts'
+import type { Rate } from './types.ts'
 import { becomesDefault, planRates, type RateInput, type TermInput } from './rules.ts'
 
 const monthly = (price: string, term = 1): TermInput => ({ price: decimal(price), term, termType: 'months' })

@@ -4,7 +4,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { PackageRateId, PackageRateTermId } from '../../kernel/ids.ts'
 import { plural } from '../../kernel/text.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
-import type { Rate, RateTerm } from './queries.ts'
+import type { Rate, RateTerm } from './types.ts'
 import type { RateBody, TermBody } from './wire.ts'
 
 export interface TermInput {

@@ -1,12 +1,5 @@
 import { listOperation } from '../../platform/http/list.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  type PathParams,
-  readOperation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { type Operation, type PathParams, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from '../../platform/http/handle.ts'
@@ -14,12 +7,13 @@ import type { Id } from '../../kernel/ids.ts'
 import {
   type AnyOwner,
   type FrozenPlan,
-  type Version,
   type VersionBody,
   type VersionedKind,
   type VersionInTree,
   versionsOf,
 } from './versioned.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
+import type { Version } from './types.ts'
 
 const EDIT_REFUSALS = {
   409: 'Subscriptions name the version and its prices would change, or it is the default and would not be',

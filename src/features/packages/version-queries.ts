@@ -5,7 +5,7 @@ import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import { marked } from './queries.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
-import type { Version } from './versioned.ts'
+import type { Version } from './types.ts'
 
 /** Statements that write package versions, their rates and terms: a whole list in each. */
 

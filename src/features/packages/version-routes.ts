@@ -1,13 +1,6 @@
 import type { Operation } from '../../platform/http/operation.ts'
 import { resolveRates, foundPackage, packageKind } from './actions.ts'
-import {
-  countPackageVersions,
-  listPackageVersions,
-  listUsedVersions,
-  type Package,
-  type PackageVersion,
-  updatePackage,
-} from './queries.ts'
+import { countPackageVersions, listPackageVersions, listUsedVersions, updatePackage } from './queries.ts'
 import { checkNewRatesHaveTerms, planRates, type RateInput, type VersionPlan } from './rules.ts'
 import { versionOperations } from './version-operations.ts'
 import {
@@ -26,6 +19,7 @@ import {
   PackageVersionIn,
   packageVersionShape,
 } from './wire.ts'
+import type { Package, PackageVersion } from './types.ts'
 
 const versions: VersionedKind<Package, PackageVersion, PackageVersionBody, RateInput, VersionPlan> = {
   owner: 'package',

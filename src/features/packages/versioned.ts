@@ -7,22 +7,14 @@ import { sentenceList } from '../../kernel/text.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
-import type { PageStart } from '../../platform/http/paging.ts'
 import type { RecordShape } from '../../platform/wire/columns.ts'
 import { writingOf } from '../../kernel/context.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { recordEvent } from '../events/record.ts'
 import { becomesDefault, checkCanBeSpared, defaultAfterEdit } from './rules.ts'
+import type { Version, VersionChoice, VersionTree } from './types.ts'
 
 /** Versions of packages and of components: one set of rules for which is the default, what is frozen, and what can be deleted. */
-
-export interface Version {
-  id: Id
-  versionNo: number
-  name: string
-  isDefault: boolean
-  isActive: boolean
-}
 
 export interface VersionBody {
   VersionName: string
@@ -41,19 +33,10 @@ export interface FrozenPlan {
   frozen: readonly string[]
 }
 
-/** A package or a component with all its versions, locked: no subscription can start to use one of them until the commit. */
-export interface VersionTree<Owner, V extends Version> {
-  owner: Owner
-  versions: V[]
-}
-
 /** A version within its tree. */
 export interface VersionInTree<Owner, V extends Version> extends VersionTree<Owner, V> {
   version: V
 }
-
-/** Versions to read: a page of those of one owner, or one by its number. */
-export type VersionChoice = { ownerId: Id; start: PageStart; limit: number } | { ownerId: Id; versionNo: bigint }
 
 type VersionEvents = 'package_version' | 'component_version'
 

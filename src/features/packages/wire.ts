@@ -33,7 +33,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import type { Package, PackageInput, PackageTree, PackageVersion, Rate, RateTerm } from './queries.ts'
+import type { Package, PackageInput, PackageTree, PackageVersion, Rate, RateTerm } from './types.ts'
 
 const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const RATES_MAX = 200

@@ -8,7 +8,7 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { recordChange } from '../events/record.ts'
 import type { CheckedAccount } from './checks.ts'
 import { giveMandateMails } from '../outbox/queries.ts'
-import type { FittingMandate } from './link.ts'
+import type { FittingMandate } from './types.ts'
 import {
   type BankFields,
   type CardFields,

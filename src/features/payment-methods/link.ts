@@ -1,5 +1,4 @@
 import { dateIn, instantOf } from '../../kernel/zone.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RealClock, RequestContext } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -10,15 +9,9 @@ import { numberHash } from './actions.ts'
 import type { CheckedAccount } from './checks.ts'
 import { mandateOfToken, mandateReference, mandateState } from './emandate.ts'
 import { lockLinkableMandate } from './queries.ts'
+import type { FittingMandate } from './types.ts'
 
 /** Linking a bank account to the eMandate that its body names. */
-
-/** An eMandate that fits an account. */
-export interface FittingMandate {
-  id: Id
-  /** Null: not signed yet. Signing gives the method both. */
-  signed: { reference: string; date: IsoDate } | null
-}
 
 export interface LinkDeps {
   envelope: Envelope

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { type Reply, startTestService } from '../../../test/support/app.ts'
 import { passesLuhn } from '../../kernel/bank-numbers.ts'
-import { clientConfig } from '../../platform/database/database.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { makeLog } from '../../platform/log.ts'
 
 /**

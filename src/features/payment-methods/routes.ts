@@ -5,7 +5,6 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
-  noContent,
   type Operation,
   outwardOperation,
   type PathParams,
@@ -49,6 +48,7 @@ import {
   shortView,
   ValidationIn,
 } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Payment methods'
 

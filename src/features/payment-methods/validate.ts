@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type Answer, noContent } from '../../platform/http/operation.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'

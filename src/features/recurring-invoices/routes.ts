@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
 import { findCustomerView } from '../customers/queries.ts'
@@ -17,6 +17,7 @@ import { countRecurring, listRecurring, type RecurringFilter, type RecurringInvo
 import { recurringKind, shownRecurring } from './record.ts'
 import { skipRecurringOperation } from './skip-routes.ts'
 import { recurringFilters, RecurringIn, recurringShape, type ShownRecurring } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Recurring invoices'
 /** Number of recurring invoices whose lines are loaded at once: each can have a thousand, so those of a page are never in memory together. */

@@ -2,9 +2,7 @@ import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import {
-  type Answer,
   lookupOperation,
-  noContent,
   type Operation,
   outwardOperation,
   type PathParams,
@@ -21,6 +19,7 @@ import { findPaymentRefund, listRefundsOf, type PaymentRefund } from './queries.
 import { refundKind } from './record.ts'
 import { checkResultByHand, checkResultDay } from './rules.ts'
 import { RefundBegunOut, RefundIn, RefundMadeOut, refundShape, ResultIn } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Payments'
 

@@ -1,9 +1,10 @@
 import type { Age, MovementType } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { type AsAt, inCurrency, SHOWN_NAME } from './period-queries.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 
 /** How old what customers owed on a day was, by the documents as statements count them, and the money that they had given beside it. */
 

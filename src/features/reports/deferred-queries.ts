@@ -1,9 +1,10 @@
 import type { DeferredCharge } from '../../engine/books/deferred.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { KIND_OF_LINE, PACKAGE_OF_LINE, type SalesKind, sharedOverLines } from './line-queries.ts'
 import { type AsAt, inCurrency } from './period-queries.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 
 /** Charges of which days lie after a date, as they stood on it. */
 

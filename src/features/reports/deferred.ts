@@ -1,5 +1,5 @@
 import { deferredByMonth } from '../../engine/books/deferred.ts'
-import type { Snapshot } from '../../platform/database/reads.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 import { type AlikeCharges, chargesBeyond } from './deferred-queries.ts'
 import { SALES_KINDS } from './line-queries.ts'
 import type { AsAt } from './period-queries.ts'

@@ -1,9 +1,10 @@
 import type { Id } from '../../kernel/ids.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { COMPONENT_OF_LINE, KIND_OF_LINE, PACKAGE_OF_LINE, type SalesKind, sharedOverLines } from './line-queries.ts'
 import { cancelled, issued, type ReportPeriod } from './period-queries.ts'
 import { gross, taken, unsettled } from './settled-queries.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 
 /** Revenue of a period by what was sold, where, or when: lines of invoices less what notes took of them, so that all rows come to the movement of revenue. */
 

@@ -1,10 +1,11 @@
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 import { heldFrom } from '../ledger/batch-queries.ts'
 import { cancelled, inCurrency, inPeriod, issued, type ReportPeriod, SHOWN_NAME } from './period-queries.ts'
 import { gross, taken, unsettled } from './settled-queries.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 
 /**
  * Taxes of a period by rate, and sales of it by customer. Rows come from invoices and settlements, each with its day and the day it ended; what is

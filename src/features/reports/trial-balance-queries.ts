@@ -1,8 +1,9 @@
 import type { LedgerAccount } from '../../engine/money/postings.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { movedUntil } from '../ledger/days-queries.ts'
 import type { ReportPeriod } from './period-queries.ts'
+import type { Snapshot } from '../../platform/database/database.ts'
 
 /** Row of a trial balance; amounts in minor units, balances as debits less credits. */
 export interface TrialBalanceRow {

@@ -19,7 +19,7 @@ import {
   sendLineBegun,
   sendReadReferences,
 } from './queries.ts'
-import { fileBusy, type ResultDeps } from './receive.ts'
+import { fileBusy, type ResultDeps } from './deps.ts'
 import {
   accountOf,
   bankReferenceOf,

@@ -1,35 +1,28 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { RequestContext } from '../../kernel/context.ts'
-import { conflict, Fault, invalid } from '../../kernel/fault.ts'
+import { conflict, invalid } from '../../kernel/fault.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import type { Database } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { readResultFile } from '../../platform/iso20022/read.ts'
 import type { ResultLine } from '../../platform/iso20022/result-lines.ts'
 import { UnreadableFile } from '../../platform/iso20022/unreadable.ts'
-import type { LinesOfService } from '../batches/hooks.ts'
 import { recordChange } from '../events/record.ts'
-import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
+import { adapterOf } from '../gateways/call.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { applyLines, type Reading } from './apply.ts'
 import { findFileByHash, findResultFile, finishResultFile, insertResultFile, type ResultFile } from './queries.ts'
 import { resultFileKind } from './record.ts'
 import { isAboutBatch, type MoneyLine, paymentIdOf, plainAccount } from './rules.ts'
+import { fileBusy, type ResultDeps } from './deps.ts'
 
 /**
  * Result files as they arrive. All of a file is read before anything is written, so that one that cannot be read or belongs to another account
  * changes nothing. Then some lines are worked on at a time, each portion in a transaction of its own, which notes how far the file is done; a
  * file of very many lines is read again for that.
  */
-
-export interface ResultDeps extends GatewayDeps {
-  db: Database
-  /** Learns of results of lines that the service made. */
-  linesOfService: LinesOfService
-}
 
 /** Lines of a transaction, and those of them that name a payment: the locks that it takes are held for a fraction of a second. */
 const PORTION = 500
@@ -126,21 +119,6 @@ const begin = (
     assert(file, `result file ${id} exists`)
     return { file, lease }
   })
-
-/** Makes the refusal of a second file while one is worked on. */
-export const fileBusy = () =>
-  new Fault(
-    'busy',
-    [
-      {
-        code: 'result_file_busy',
-        message:
-          'Another result file of this account is being worked on. Where that was cut off by a crash, send it again after 30 seconds.',
-        field: null,
-      },
-    ],
-    1,
-  )
 
 async function workThrough(reading: Reading, lines: Iterable<readonly ResultLine[]>): Promise<ResultFile> {
   const { deps, context, file, lease } = reading

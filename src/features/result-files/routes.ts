@@ -3,9 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
-  type Answer,
   longOperation,
-  noContent,
   type Operation,
   type PathParams,
   readOperation,
@@ -14,7 +12,7 @@ import {
 import { answerLine, type LineAnswer, resolveAnswer } from './answer-line.ts'
 import { openTexts } from './list-lines.ts'
 import { countResultFiles, listLinesOfFile, listResultFiles, lockListedLine } from './queries.ts'
-import { fileBusy, receiveFile, type ResultDeps } from './receive.ts'
+import { receiveFile } from './receive.ts'
 import { resultFileKind as file, resultLineKind as lineKind } from './record.ts'
 import {
   GatewayQuery,
@@ -25,6 +23,8 @@ import {
   resultFileWithLinesShape,
 } from './wire.ts'
 import { invalid } from '../../kernel/fault.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
+import { fileBusy, type ResultDeps } from './deps.ts'
 
 const tag = 'Result files'
 

@@ -14,7 +14,7 @@ import { adapterOf, daysOfBatches } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { settleAfterDays } from '../gateways/sepa-settings.ts'
 import { type BatchToSettle, listAccountsToSettle, listBatchesToSettle, listPaymentsOfBatch } from './match-queries.ts'
-import type { ResultDeps } from './receive.ts'
+import type { ResultDeps } from './deps.ts'
 
 /**
  * Settling without a booking. Rule: a file that was downloaded is taken for handed over, and its debits for received, some bank days after their

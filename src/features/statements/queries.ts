@@ -2,8 +2,8 @@ import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { Movement } from '../../engine/money/statement.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
-import { PORTION_ROWS, type Snapshot } from '../../platform/database/reads.ts'
+import type { Queryable, Snapshot } from '../../platform/database/database.ts'
+import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /** Statements of SQL on the movements of a customer's account, its open debts on a day, and its balances now. */

@@ -5,7 +5,7 @@ import { type Account, type RequestContext, writingOf } from '../../kernel/conte
 import { pathId } from '../../platform/http/handle.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { wantsForm } from '../../platform/http/media.ts'
-import { type Answer, type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
+import { type Operation, type PathParams, readOperation } from '../../platform/http/operation.ts'
 import { checkDates } from '../../platform/http/query.ts'
 import { findLogo } from '../accounts/queries.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
@@ -19,6 +19,7 @@ import { countStatements, findStatement, listStatements } from './kept-queries.t
 import { loadStatementDocument } from './load-document.ts'
 import { arrivingStatementOf, keptTooLong, listCurrencyBalances, PDF_MOVEMENTS_MAX } from './make.ts'
 import { customerBalanceShape, keptStatementShape, StatementOut, StatementQuery, statementToWire } from './wire.ts'
+import type { Answer } from '../../platform/http/answer.ts'
 
 const tag = 'Customers'
 

@@ -22,13 +22,7 @@ import { conflict, type Fault, invalid, missing, type Problems } from '../../ker
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import {
-  type Answer,
-  noContent,
-  type Operation,
-  type Representation,
-  writeOperation,
-} from '../../platform/http/operation.ts'
+import { type Operation, type Representation, writeOperation } from '../../platform/http/operation.ts'
 import { loadInvoiceParts } from '../invoices/load-parts.ts'
 import { listInvoicesByIds } from '../invoices/queries.ts'
 import { subscriptionKind } from './record.ts'
@@ -51,6 +45,7 @@ import { resolveOffer, findPackageOffer, findTermOffer, type FoundOffer } from '
 import { type Subscription } from './queries.ts'
 import { withOpeningKept } from '../subscription-components/count-usage.ts'
 import { presented, subscriptionEtag } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Subscriptions'
 

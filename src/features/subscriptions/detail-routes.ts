@@ -2,7 +2,7 @@ import { subscriptionReferenceTaken } from './actions.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { sendChangedWords } from '../customers/words.ts'
 import { chooseCollection, type ChosenCollection } from '../invoices/collection.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
@@ -13,6 +13,7 @@ import { type DetailsBody, SubscriptionDetailsIn } from './change-wire.ts'
 import type { Subscription } from './queries.ts'
 import { nextActionOn, stateOf } from './state.ts'
 import { subscriptionStatusOf } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 /** Operations that edit a subscription but for its package and dates, and that delete one that never began. */
 

@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import type { RequestContext } from '../../kernel/context.ts'
 import type { PathParams } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'
-import type { EventType } from '../events/queries.ts'
+import type { EventType } from '../events/types.ts'
 import { recordChange } from '../events/record.ts'
 import { listStoredComponents } from '../subscription-components/queries.ts'
 import {

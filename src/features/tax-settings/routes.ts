@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { recordKind } from '../../platform/http/record.ts'
 import { recordChange } from '../events/record.ts'
 import {
@@ -18,6 +18,7 @@ import {
 } from './queries.ts'
 import { checkRules } from './rules.ts'
 import { rulesFromWire, taxSettingEtag, TaxSettingIn, taxSettingShape } from './wire.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Tax settings'
 

@@ -2,7 +2,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import { defaultCategory, defaultReasonCode, type TaxCategory, type TaxReason } from '../../kernel/tax.ts'
 import type { SettingRule, TaxSetting } from './queries.ts'
-import type { TaxRuleBody } from './wire.ts'
+import type { TaxRuleBody } from './rule-wire.ts'
 
 /**
  * Checks a list of rules taken together. Rule: a state needs its country, an area has none, a place has one rule for all and one each for

@@ -7,23 +7,14 @@ import {
   type TaxCategory,
 } from '../../kernel/tax.ts'
 import { etagOf } from '../../platform/http/etag.ts'
-import { rate, reference, text } from '../../platform/wire/fields.ts'
-import {
-  type BodyOf,
-  listOf,
-  namesOfInputs,
-  objectOf,
-  optional,
-  type Properties,
-  required,
-  word,
-} from '../../platform/wire/read.ts'
+import { text } from '../../platform/wire/fields.ts'
+import { listOf, namesOfInputs, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
-import { glCode } from '../../platform/wire/gl-code.ts'
-import { outTaxReason, taxReason } from '../../platform/wire/tax-reason.ts'
+import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import { decimalDigits, orNull, outId, outNumber, outText, outWord } from '../../platform/wire/write.ts'
 import type { SettingRule, TaxSetting } from './queries.ts'
 import { keptOf } from './rules.ts'
+import { ruleFields, type TaxRuleBody } from './rule-wire.ts'
 
 const RULES_MAX = 500
 
@@ -52,42 +43,6 @@ export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
   rules: recordsColumn(ruleShape, ({ rules }) => rules),
 })
 
-const REASON_CODE = /^VATEX-[A-Z]{2}-[A-Z0-9]+(-[A-Z0-9]+)*$/
-/** Declares a code of the list VATEX. */
-export const reasonCode = () =>
-  text({
-    max: 50,
-    check: (code) => (REASON_CODE.test(code) ? undefined : 'must be a code of the list VATEX, as VATEX-EU-AE'),
-  })
-
-const datevKey = () =>
-  text({
-    takesNumbers: true,
-    check: (key) => (/^\d{1,4}$/.test(key) ? undefined : 'must be a key of DATEV, which has one to four digits'),
-  })
-
-const ruleFields = {
-  taxRuleID: optional(reference()),
-  Perc: required(rate()),
-  countryID: optional(reference()),
-  countryStateID: optional(reference()),
-  TaxNumber: optional(text({ takesNumbers: true })),
-  Category: optional(word(TAX_CATEGORIES, { anyCase: true })),
-  Area: optional(word(TAX_AREAS, { anyCase: true })),
-  AppliesTo: optional(word(TAX_SUBJECTS, { anyCase: true })),
-  Reason: optional(taxReason()),
-  ReasonCode: optional(reasonCode()),
-  GLCode: optional(
-    glCode('Code of the tax in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
-  ),
-  RevenueGLCode: optional(
-    glCode(
-      'Code of revenue that the rule taxes, before that of the package or component; left out of an edit it stays',
-    ),
-  ),
-  DatevKey: optional(datevKey()),
-} satisfies Properties
-
 const settingFields = {
   Name: required(text()),
   rules: optional(listOf(objectOf(ruleFields, { name: 'TaxRuleInput' }), { max: RULES_MAX, what: 'rules' })),
@@ -100,8 +55,6 @@ const textOfRule = ruleShape.writerOf(namesOfInputs(ruleFields))
 /** Changes with whatever a PUT would replace. */
 export const taxSettingEtag = (setting: TaxSetting): string =>
   etagOf(setting.id, textOfSet(setting), setting.rules.map(textOfRule))
-
-export type TaxRuleBody = BodyOf<typeof ruleFields>
 
 /** Returns those fields as rows have them. What the rate or the category brings by itself is not stored: it follows them. */
 function newerOf(body: TaxRuleBody, before: SettingRule | undefined) {

@@ -4,7 +4,7 @@ import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { fillComponentIds, filteredComponent } from '../packages/by-code.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { idIn } from '../../platform/http/sent-id.ts'
 import { isJsonObject, type Json } from '../../platform/wire/json.ts'
 import { foundSubscription, subscriptionKind } from '../subscriptions/record.ts'
@@ -27,6 +27,7 @@ import { findReported, recordBulk, recordUsage, type ReportedUsage } from './act
 import { findUsage, type FoundUsage } from './find-usage.ts'
 import { countUsage, listUsage, type UsageFilter } from '../subscription-components/usage-queries.ts'
 import type { UsageReport } from '../subscription-components/count-usage.ts'
+import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Usage'
 

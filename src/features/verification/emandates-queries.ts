@@ -1,8 +1,7 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import type { Evidence } from '../emandates/evidence.ts'
-import type { Mandate } from '../emandates/queries.ts'
+import type { Evidence, Mandate } from '../emandates/types.ts'
 
 /** A mandate beside the steps of its evidence. */
 export interface CheckedMandate extends Pick<Mandate, 'id' | 'signee' | 'terms' | 'kind' | 'lastFour'> {

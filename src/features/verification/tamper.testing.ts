@@ -1,9 +1,10 @@
 import pg from 'pg'
 import { afterAll, expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
-import { clientConfig, type Database, type Transaction } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Difference, differenceText } from './difference.ts'
 import { verifyAccount } from './verify.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 
 /**
  * Tampering with an account as the server's superuser, in a transaction that is verified before it is rolled back, so that each test begins

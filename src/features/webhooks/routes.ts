@@ -2,7 +2,7 @@ import { type RealClock, type RequestContext, writingOf } from '../../kernel/con
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { pathId } from '../../platform/http/handle.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { type Answer, noContent, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import { countDeliveries, listDeliveries } from '../events/delivery-queries.ts'
 import {
@@ -31,6 +31,7 @@ import {
   WebhookIn,
   webhookShape,
 } from './wire.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Webhooks'
 

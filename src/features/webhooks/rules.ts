@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Called } from '../../platform/outbound/outbound.ts'
 import { type DeliveryState, TRIES_IN_ORDER } from '../events/delivery-queries.ts'
-import { EVENT_TYPES } from '../events/queries.ts'
+import { EVENT_TYPES } from '../events/types.ts'
 
 /** Rules of deliveries: what follows a try, and when an endpoint is disabled. Times are real time, in milliseconds since 1970. */
 

@@ -14,7 +14,7 @@ import {
 } from '../../platform/wire/write.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { type Delivery, DELIVERY_STATES } from '../events/delivery-queries.ts'
-import { EVENT_TYPES } from '../events/queries.ts'
+import { EVENT_TYPES } from '../events/types.ts'
 import { endOfPeriod } from '../events/wire.ts'
 import type { Webhook, WebhookInput } from './queries.ts'
 import { isEventPattern } from './rules.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Config, ConfigFailure } from '../config.ts'
-import { clientConfig, type Connection, CONNECTIONS_BESIDE_POOL } from '../database/database.ts'
+import type { Connection } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { readMigrations } from '../database/migrations.ts'
@@ -17,6 +17,7 @@ import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 import { checkEnd } from './seal.ts'
+import { clientConfig, CONNECTIONS_BESIDE_POOL } from '../database/open-database.ts'
 
 /** The database as it is: reached, new enough, with the rights it takes, up to date and with the same idea of the time. Only read. */
 

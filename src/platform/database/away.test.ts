@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase, startTestService } from '../../../test/support/app.ts'
-import { clientConfig } from './database.ts'
+import { clientConfig } from './open-database.ts'
 import { sql } from './sql.ts'
 
 /** Answers while the database cannot do what callers ask for, and the service's recovery afterwards. */

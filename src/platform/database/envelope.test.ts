@@ -10,8 +10,9 @@ import { KeyRing } from '../envelope/key-ring.ts'
 import { checkEncryptionKeys, envelopeUnder, openEnvelope } from '../envelope/open.ts'
 import { listWrappingKeys } from '../envelope/queries.ts'
 import { countKeyUse, rotateKeys } from '../envelope/rotation.ts'
-import { clientConfig, type Queryable } from './database.ts'
+import type { Queryable } from './database.ts'
 import { sql } from './sql.ts'
+import { clientConfig } from './open-database.ts'
 
 /** Stored data keys and their rotation, on a database with a table whose column holds sealed records. */
 

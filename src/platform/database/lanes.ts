@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Turns } from '../turns.ts'
-import type { Queryable } from './database.ts'
+import type { LookupSize, Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendExchange } from './row-query.ts'
@@ -25,9 +25,7 @@ export const LOOKUP_ROWS_MAX = 1000
 const OF_ACCOUNT = 32
 
 /** A page takes the place of so many records. It costs as much as ten, but with fewer than 16 on their way each costs a fifth more. */
-const WEIGHTS = { record: 1, page: 2 }
-export type LookupSize = keyof typeof WEIGHTS
-
+const WEIGHTS: Record<LookupSize, number> = { record: 1, page: 2 }
 /** The statements of a look-up. */
 interface Lookup {
   account: AccountId

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as rest } from 'node:timers/promises'
 import type pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
-import { clientConfig, type Connection, WHOLE_STATEMENT_MS } from './database.ts'
+import { type Connection, WHOLE_STATEMENT_MS } from './database.ts'
 import { isLockedOut, isRetryable, RETRIES_MAX } from './failures.ts'
 import { ServerClient } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
+import { clientConfig } from './open-database.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
 

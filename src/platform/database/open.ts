@@ -10,7 +10,7 @@ import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
-import { clientConfig, type Connection, type Database, openDatabase, WHOLE_STATEMENT_MS } from './database.ts'
+import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { migrate } from './migrations.ts'
@@ -18,6 +18,7 @@ import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 
 /** A database that is ready to work with, wherever it is, and how to let go of it. */
 export interface OpenDatabase {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig } from './database.ts'
+import { clientConfig } from './open-database.ts'
 
 /** Tests of `own_by_account`, which migrations call for a new table. */
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig, openDatabase } from './database.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 import { TooManyRows } from './failures.ts'
 import { LOOKUP_ROWS_MAX } from './lanes.ts'
 import { sql } from './sql.ts'

@@ -5,7 +5,7 @@ import { Places } from '../places.ts'
 import type { Turns } from '../turns.ts'
 import { quieten } from './cancel.ts'
 import { readFault, tooExpensive, TooManyRows } from './failures.ts'
-import type { Queryable } from './database.ts'
+import type { Snapshot } from './database.ts'
 import { type Exchange, sendExchange, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, COMMIT } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
@@ -15,14 +15,6 @@ import type { Statement } from './sql.ts'
  * Reads of callers, on connections of their own: each a snapshot, a transaction that is repeatable read and read only. They have time
  * limits, end when their caller is gone, and cannot take the connections of writes and of the worker.
  */
-
-/** Reads of one account that show one moment. */
-export interface Snapshot extends Queryable {
-  /** The rows of a statement, so many at a time: what has been handed on need not be kept. */
-  portions<Row>(statement: Statement, size: number): AsyncGenerator<Row[], void, undefined>
-  /** Lets go of what the snapshot holds; nothing can be read of it afterwards. */
-  end(): void
-}
 
 /**
  * Rows of a portion of what any number of them belongs to: reading and writing them takes a few milliseconds, and then it is the turn of

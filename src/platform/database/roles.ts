@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
-import { clientConfig, type Connection } from './database.ts'
+import type { Connection } from './database.ts'
 import { ServerClient } from './server-client.ts'
+import { clientConfig } from './open-database.ts'
 
 /**
  * Two roles: the owner migrates and owns, the service's role owns nothing and cannot pass row security. A login that is superuser or

@@ -1,9 +1,10 @@
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig, countOf, openDatabase } from './database.ts'
+import { countOf } from './database.ts'
 import { runRows } from './row-query.ts'
 import { asCount, sql, type Statement } from './sql.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 
 const connection = await createTestDatabase()
 const db = openDatabase(connection, { role: undefined, poolSize: 1, lanes: 1 })

@@ -2,9 +2,10 @@ import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { insertCurrency } from '../../features/currencies/queries.ts'
-import { clientConfig, openDatabase, type Transaction } from './database.ts'
+import type { Transaction } from './database.ts'
 import { APP_ROLE } from './roles.ts'
 import { fragment, sql } from './sql.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 
 /** The two walls between accounts, where they are built: statements that name their account, and row security. */
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig } from './database.ts'
+import { clientConfig } from './open-database.ts'
 
 /** Tests of `settled_below`, on a database of their own: nobody else draws identifiers there. */
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './open-database.ts'
 import { APP_ROLE } from './roles.ts'
 import { sql } from './sql.ts'
 

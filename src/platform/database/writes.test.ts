@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { clientConfig, openDatabase } from './database.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 import { sql } from './sql.ts'
 
 /** Writes of callers: those of one account leave connections for the others. */

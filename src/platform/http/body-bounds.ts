@@ -3,7 +3,7 @@ import { Fault } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
 import { Turns } from '../turns.ts'
 import type { PlainWay } from './plain-body.ts'
-import { readSentBodyInSlices, type SentBody } from './request-body.ts'
+import { type CountedBody, readSentBodyInSlices, type SentBody } from './request-body.ts'
 
 /** Bounds on large bodies: what they take of the memory while they arrive and are worked on, and of the event loop while they are read. */
 
@@ -29,16 +29,6 @@ const tooManyBytes = () =>
 
 /** In characters of a body that are read without a break: a millisecond or two. */
 const SLICE = 128 * 1024
-
-/** The bytes of one request's body as they arrive. */
-export interface CountedBody {
-  /** Counts bytes that have arrived. Throws unavailable (503) where there is no room for them. */
-  add(bytes: number): void
-  /** Returns when more may be read; undefined: at once. While other accounts wait, each part that has arrived takes a turn of the event loop. */
-  next(): Promise<void> | undefined
-  /** Forgets the bytes: the request is answered, or its caller is gone. */
-  end(): void
-}
 
 export class Bodies {
   readonly #bounds: BodyBounds

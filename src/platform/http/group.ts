@@ -2,8 +2,8 @@ import { assert } from '../../kernel/assert.ts'
 import type { Account } from '../../kernel/context.ts'
 import type { Transaction } from '../database/database.ts'
 import type { Statement } from '../database/sql.ts'
-import type { Groupable } from './grouped-writes.ts'
-import type { Answer, Grouping } from './operation.ts'
+import type { Grouping } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /** The transaction of a group: its requests take their steps at the same time, so that each step is one exchange with the database. */
 
@@ -156,4 +156,17 @@ export async function together(
   await allOf(inGroup.map((member) => member.check(async () => account)))
   await allOf(inGroup.filter(({ work }) => work).map((member) => member.write()))
   return members.map((member) => member?.outcome)
+}
+
+/** A request that may share a transaction. */
+export interface Groupable {
+  grouping: Grouping
+  /** The record whose customer it is about; null where it adds one. */
+  record: bigint | null
+  /** The hash of its Idempotency-Key. */
+  key: string | undefined
+  /** Makes its checks. Returns its work, or the answer that was kept for it. */
+  begin(tx: Transaction, account: () => Promise<Account>): Promise<Answer | (() => Promise<Answer>)>
+  /** Does all of it in a transaction of its own. */
+  alone(): Promise<Answer>
 }

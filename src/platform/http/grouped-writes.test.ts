@@ -11,7 +11,8 @@ import { text } from '../wire/fields.ts'
 import { objectOf, required } from '../wire/read.ts'
 import { writesNothing } from './group.ts'
 import { GroupedWrites } from './grouped-writes.ts'
-import { type Answer, writeOperation } from './operation.ts'
+import { writeOperation } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /** Writes that come at once, of a probe whose requests do all that a request may do in a transaction. */
 

@@ -4,27 +4,15 @@ import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { steadyClock } from '../steady-clock.ts'
-import { type MemberOutcome, together } from './group.ts'
-import type { Answer, Grouping } from './operation.ts'
+import { type Groupable, type MemberOutcome, together } from './group.ts'
+import type { Grouping } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /**
  * Writes of one account that come at once share a transaction: what arrives while others are under way goes into the next one together. Each is
  * accepted or refused as if it were alone, and answered after the commit; what cannot share is done alone.
  * See docs/decisions/0037-writes-that-come-at-once.md.
  */
-
-/** A request that may share a transaction. */
-export interface Groupable {
-  grouping: Grouping
-  /** The record whose customer it is about; null where it adds one. */
-  record: bigint | null
-  /** The hash of its Idempotency-Key. */
-  key: string | undefined
-  /** Makes its checks. Returns its work, or the answer that was kept for it. */
-  begin(tx: Transaction, account: () => Promise<Account>): Promise<Answer | (() => Promise<Answer>)>
-  /** Does all of it in a transaction of its own. */
-  alone(): Promise<Answer>
-}
 
 /** Counts requests that shared a transaction, and those that were to and were done alone after all. */
 export type CountGrouped = (outcome: 'together' | 'alone', count: number) => void

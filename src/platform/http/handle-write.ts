@@ -6,11 +6,12 @@ import { isJsonObject } from '../wire/json.ts'
 import type { HttpDeps } from './deps.ts'
 import { checkIfMatch } from './etag.ts'
 import { findKeptAnswer, keepAnswer, takeKey } from './idempotency.ts'
-import type { Answer, Input, OutwardOperation, WriteOperation } from './operation.ts'
+import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
 import { NotPlain } from './plain-body.ts'
 import { represented } from './represented.ts'
 import { sentBody } from './sent-body.ts'
 import { gatherInput, keyedRequestOf, namedAsSent, type Sent } from './sent.ts'
+import type { Answer } from './answer.ts'
 
 /** Handling of a write: its checks, its work and its Idempotency-Key, in one transaction. */
 

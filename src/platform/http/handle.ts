@@ -2,10 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { assert } from '../../kernel/assert.ts'
 import { Fault, Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Queryable } from '../database/database.ts'
+import type { Queryable, Snapshot } from '../database/database.ts'
 import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
-import type { Snapshot } from '../database/reads.ts'
 import { settleUpdates } from '../database/updates.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
@@ -13,21 +12,14 @@ import type { HttpDeps } from './deps.ts'
 import { tooManyReads } from './errors.ts'
 import { type Checked, checked, freshContext, handleWrite } from './handle-write.ts'
 import { runUnderKey } from './idempotency.ts'
-import type {
-  Answer,
-  Input,
-  LongOperation,
-  Operation,
-  OutwardOperation,
-  PathParams,
-  ReadOperation,
-} from './operation.ts'
+import type { Input, LongOperation, Operation, OutwardOperation, PathParams, ReadOperation } from './operation.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
 import { preferencesOf } from './prefer.ts'
 import { checkJsonType, checkMediaType } from './request-body.ts'
 import { sentBody } from './sent-body.ts'
 import { addressIdentity, gatherInput, keyedRequestOf, namedAsSent, type Sent } from './sent.ts'
+import type { Answer } from './answer.ts'
 
 /** Handling of a request by its operation, in the order of checks that the whole interface keeps. */
 

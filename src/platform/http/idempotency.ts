@@ -7,7 +7,7 @@ import { oneRow } from '../database/database.ts'
 import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Envelope, SealedPlace, Sealer } from '../envelope/envelope.ts'
-import type { Answer } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /** Idempotency-Key: an answer of 2xx is kept for 24 hours with the change that it reports, and given again for the same request. */
 

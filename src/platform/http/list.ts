@@ -1,16 +1,16 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Queryable } from '../database/database.ts'
-import type { Snapshot } from '../database/reads.ts'
+import type { Queryable, Snapshot } from '../database/database.ts'
 import type { CountedList } from '../database/housekeeping.ts'
 import type { SettledUpdates } from '../database/updates.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { ListShape, RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
-import { type Answer, type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
+import { type Operation, type PathParams, readOperation, type ReadOperation } from './operation.ts'
 import { countList, pageAnswer, type PageStart, pageStart, startAfter, startOf } from './paging.ts'
 import { type ListWish, isFirstPage, listQuery, pageOf, updateFilter, type UpdateWish } from './query.ts'
+import type { Answer } from './answer.ts'
 
 /** A list of records, declared: its filters, its rows and their columns. Paging, links and the counting of deep pages follow from that. */
 export interface ListDeclaration<Row, Filter extends object, Filters extends Properties, Item> {

@@ -1,6 +1,4 @@
-import type { Readable } from 'node:stream'
-import type { Queryable, Transaction } from '../database/database.ts'
-import type { Snapshot } from '../database/reads.ts'
+import type { Queryable, Snapshot, Transaction } from '../database/database.ts'
 import type { SettledUpdates } from '../database/updates.ts'
 import type { Plans } from '../database/scoped-query.ts'
 import type { Json } from '../wire/json.ts'
@@ -8,30 +6,11 @@ import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
 import type { Fault, Problems } from '../../kernel/fault.ts'
 import type { Permission, RequestContext } from '../../kernel/context.ts'
-import type { AskedKey, Begun } from './outward.ts'
 import type { PlainWay } from './plain-body.ts'
+import type { Answer } from './answer.ts'
+import type { Id } from '../../kernel/ids.ts'
 
 /** Operations of the interface, each declared once: routing, checks, documentation and handler. */
-
-/** Answer of a handler. The text is already written, see wire/write.ts. */
-export interface Answer {
-  status: number
-  /** A stream is what the server itself makes of `pieces`. */
-  body?: string | Buffer | Readable
-  /** The body of a read that may be long, written while it is read: the snapshot lasts until all of it has left. */
-  pieces?: AsyncGenerator<string> | AsyncGenerator<Buffer>
-  /** Makes the body once everything is read and no connection is held for it; the signal is raised when the caller has gone. */
-  makeBody?(gone: AbortSignal): Promise<Buffer>
-  contentType?: string
-  etag?: string
-  headers?: Record<string, string>
-  /** The answer holds a secret: a kept copy of it is encrypted. */
-  isSecret?: boolean
-  /** The answer shows the result that the change would have; the transaction is rolled back. */
-  isPreview?: boolean
-}
-
-export const noContent = (etag?: string): Answer => ({ status: 204, ...(etag ? { etag } : {}) })
 
 /** Values of the path by name, as sent (decoded). */
 export type PathParams = Record<string, string>
@@ -279,3 +258,14 @@ export const outwardOperation = <
 
 export const permissionOf = (operation: Operation): Permission =>
   operation.permission ?? (operation.method === 'GET' ? 'read' : 'full')
+
+/** The key under which a request begins its intent. */
+export interface AskedKey {
+  /** Sent with an Idempotency-Key: the caller can come back for the answer. */
+  isKeyed: boolean
+  /** The intent that the same request began under the same key and got no answer of; the operation decides whether it is still open. */
+  begunIntent: Id | null
+}
+
+/** An intent that was written, with what its call needs; or an answer where nothing needs to be called any more. */
+export type Begun<Call> = { intent: Id; call: Call } | { answer: Answer }

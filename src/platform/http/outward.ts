@@ -6,7 +6,8 @@ import { type Lease, releaseLease, takeLease, underLease } from '../database/lea
 import { sql } from '../database/sql.ts'
 import type { HttpDeps } from './deps.ts'
 import { keepAnswer, keyInUse, type KeyedRequest, leaseOf, takeKey } from './idempotency.ts'
-import type { Answer } from './operation.ts'
+import type { Answer } from './answer.ts'
+import type { AskedKey, Begun } from './operation.ts'
 
 /**
  * Outward operations: what calls a gateway. The intent is committed with the Idempotency-Key; then the gateway is called, while no transaction
@@ -16,17 +17,6 @@ import type { Answer } from './operation.ts'
 
 /** Bounds on the calls of this process: each waits for somebody else and takes hardly more than memory. */
 export const OUTWARD = { running: 256, waiting: 0, perOwner: 64 }
-
-/** The key under which a request begins its intent. */
-export interface AskedKey {
-  /** Sent with an Idempotency-Key: the caller can come back for the answer. */
-  isKeyed: boolean
-  /** The intent that the same request began under the same key and got no answer of; the operation decides whether it is still open. */
-  begunIntent: Id | null
-}
-
-/** An intent that was written, with what its call needs; or an answer where nothing needs to be called any more. */
-export type Begun<Call> = { intent: Id; call: Call } | { answer: Answer }
 
 /** The three steps. Only `call` may reach outside, and it alone runs without a transaction. */
 export interface OutwardSteps<Call, Result> {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { clientConfig } from '../database/database.ts'
+import { clientConfig } from '../database/open-database.ts'
 import { sendUncount } from '../database/housekeeping.ts'
 import { sql, type Statement } from '../database/sql.ts'
 import { inPage, onward } from './paging.ts'

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.ts'
 import { countOf, firstRow, oneRow } from '../database/database.ts'
 import { COUNTED_LISTS, type CountedList, LIST_VIEWS, SHARED_ROWS } from '../database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../database/sql.ts'
-import type { Answer } from './operation.ts'
+import type { Answer } from './answer.ts'
 import type { Page } from './query.ts'
 
 /**

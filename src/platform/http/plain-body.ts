@@ -1,4 +1,4 @@
-import type { Answer } from './operation.ts'
+import type { Answer } from './answer.ts'
 import type { Transaction } from '../database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 

@@ -1,19 +1,17 @@
 import { type Fault, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Queryable, Transaction } from '../database/database.ts'
-import type { Snapshot } from '../database/reads.ts'
+import type { Queryable, Snapshot, Transaction } from '../database/database.ts'
 import type { RecordShape } from '../wire/columns.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { pathId } from './handle.ts'
 import {
-  type Answer,
   lookupOperation,
-  noContent,
   type Operation,
   type PathParams,
   type Representation,
   type WriteOperation,
 } from './operation.ts'
+import { type Answer, noContent } from './answer.ts'
 
 /** Declaration of a kind of record that requests name in their path: how it is found and written. */
 export interface ReadableDeclaration<Row, Code extends string> {

@@ -1,5 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
-import type { Answer, Representation } from './operation.ts'
+import type { Representation } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /** Answers of changes to requests that prefer return=representation. */
 

@@ -2,7 +2,6 @@ import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { Fault } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import type { CountedBody } from './body-bounds.ts'
 import type { PlainBody, PlainWay } from './plain-body.ts'
 import { canonicalJson, type Json, readJsonInSlices } from '../wire/json.ts'
 
@@ -126,4 +125,14 @@ export function* readSentBodyInSlices(
   if (plain) return { plain, unread: bytes }
   const read = yield* readJsonInSlices(text, characters)
   return 'json' in read ? read : { problem: `The body is not valid JSON: ${read.problem}.` }
+}
+
+/** The bytes of one request's body as they arrive. */
+export interface CountedBody {
+  /** Counts bytes that have arrived. Throws unavailable (503) where there is no room for them. */
+  add(bytes: number): void
+  /** Returns when more may be read; undefined: at once. While other accounts wait, each part that has arrived takes a turn of the event loop. */
+  next(): Promise<void> | undefined
+  /** Forgets the bytes: the request is answered, or its caller is gone. */
+  end(): void
 }

@@ -11,17 +11,18 @@ import Fastify, {
 import { Fault, missing } from '../../kernel/fault.ts'
 import { holdsCardNumber } from '../../kernel/card-number.ts'
 import type { Caller } from '../../kernel/context.ts'
-import { type CountedBody, LARGE_BYTES } from './body-bounds.ts'
+import { LARGE_BYTES } from './body-bounds.ts'
 import { arrivalOptions, boundConnections, boundUnread, requestsInTurn } from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
-import { type Answer, type Operation, permissionOf } from './operation.ts'
+import { type Operation, permissionOf } from './operation.ts'
 import type { Pages } from './pages.ts'
 import { IgnoredNames } from '../wire/ignored-names.ts'
-import { collectBody } from './request-body.ts'
+import { collectBody, type CountedBody } from './request-body.ts'
 import { loggedPath, sentTexts } from './sent-texts.ts'
+import type { Answer } from './answer.ts'
 
 /** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
 

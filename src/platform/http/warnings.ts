@@ -1,5 +1,5 @@
 import { quotedText, writable } from '../wire/header-text.ts'
-import type { Answer } from './operation.ts'
+import type { Answer } from './answer.ts'
 
 /** Warnings of the header Perennial-Warning: what to know of a request that was carried out. They change no status. */
 

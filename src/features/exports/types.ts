@@ -1,0 +1,3 @@
+import type { NewExport } from './queries.ts'
+
+export type WantedExport = Pick<NewExport, 'format' | 'from' | 'to' | 'currency' | 'isLock'>

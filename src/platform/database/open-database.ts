@@ -1,0 +1,320 @@
+import pg from 'pg'
+import { withoutOptions } from './addresses.ts'
+import { Places } from '../places.ts'
+import { Turns } from '../turns.ts'
+import {
+  databaseFault,
+  isAfterFailure,
+  isRetryable,
+  isUnavailable,
+  refuseOn,
+  RETRIES_MAX,
+  unavailable,
+} from './failures.ts'
+import { Lanes } from './lanes.ts'
+import { listen } from './listener.ts'
+import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
+import { portionsOf, runRows, sendTogether } from './row-query.ts'
+import { accountScope, BEGIN, lockTimeout, transactionScope } from './scoped-query.ts'
+import { ServerClient, type ServerClientConfig } from './server-client.ts'
+import { boundSilence, GRACE_MS } from './silence.ts'
+import type { Statement } from './sql.ts'
+import { columnTypes } from './types.ts'
+import type { Connection, Database, StatementsOfPart, Transaction, TransactionSettings } from './database.ts'
+import { assert } from '../../kernel/assert.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { boundTransaction, TRANSACTION_MS } from './bound.ts'
+import { gatherOn, type SharedPart } from './gathered.ts'
+
+/** Of one statement of the service's own work: billing runs, and what it does beside requests. */
+const WORK_STATEMENT_MS = 30 * 60_000
+
+const SESSION =
+  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c idle_in_transaction_session_timeout=120000'
+
+/** Purposes that keep connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
+const PURPOSES = {
+  work: `-c statement_timeout=${WORK_STATEMENT_MS}`,
+  reads: '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on',
+}
+
+/** Before a connection that a network has dropped without a word is asked whether it still is one. */
+const KEEP_ALIVE_AFTER_MS = 30_000
+
+/** How long work waits for a connection. */
+const PATIENCE_MS = 20_000
+
+/** The part of the pool that the writes of one account have at a time. */
+const WRITES_OF_ACCOUNT = 3 / 4
+
+/** Connections beside the pool of writes and work. */
+const LANES = 2
+
+const CREDENTIAL_LANES = 1
+
+const READS = 8
+
+export function clientConfig(
+  connection: Connection,
+  role: string | undefined,
+  purpose: keyof typeof PURPOSES = 'work',
+): ServerClientConfig {
+  const { address, options } = withoutOptions(connection.connectionString ?? '')
+  return {
+    ...connection,
+    ...(connection.connectionString === undefined ? {} : { connectionString: address }),
+    types: columnTypes,
+    options: `${options}${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
+    application_name: 'perennial',
+    silenceMs: WORK_STATEMENT_MS + GRACE_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  }
+}
+
+/** For two long operations that run, and for the leases of those that run and wait. */
+export const LONG_CONNECTIONS = 4
+
+/** How many connections one process opens beside those of DATABASE_POOL, with the one on which it listens. */
+export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + 1
+
+/** Opens the connections of one role. Nothing is connected until the first statement. */
+export function openDatabase(
+  connection: Connection,
+  options: {
+    role: string | undefined
+    poolSize: number
+    lanes?: number
+    reads?: number
+    /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
+    silence?: { readMs: number; graceMs: number }
+    /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
+    snapshotMs?: number
+  },
+): Database {
+  const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
+  const config = {
+    ...clientConfig(connection, options.role),
+    silenceMs: WORK_STATEMENT_MS + graceMs,
+    lookEveryMs: graceMs,
+  }
+  const ofReads = {
+    ...clientConfig(connection, options.role, 'reads'),
+    silenceMs: readMs + graceMs,
+    lookEveryMs: graceMs,
+  }
+  const pool = new pg.Pool({
+    ...config,
+    Client: ServerClient as unknown as new () => pg.Client,
+    // A client is checked out for one transaction at a time, whose statements may be sent before the answers to earlier ones.
+    pipeline: true,
+    max: options.poolSize,
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: PATIENCE_MS,
+  })
+  // The pool reports a connection that dies while idle; without a handler that would end the process.
+  pool.on('error', () => {})
+  const writes = new Places({
+    running: options.poolSize,
+    runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
+    patienceMs: PATIENCE_MS,
+  })
+  const turns = new Turns()
+  const lanes = new Lanes(ofReads, options.lanes ?? LANES, turns)
+  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, turns)
+  const reads = new Reads(ofReads, {
+    size: options.reads ?? READS,
+    snapshotMs: options.snapshotMs ?? SNAPSHOT_MS,
+    turns,
+  })
+
+  async function withClient<T>(
+    work: (client: pg.PoolClient) => Promise<T>,
+    statementMs = WORK_STATEMENT_MS,
+  ): Promise<T> {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    boundSilence(client, statementMs + graceMs)
+    try {
+      return await work(client)
+    } catch (error) {
+      if (isUnavailable(error)) broken = error as Error
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw databaseFault(error) ?? error
+    }
+  }
+
+  return {
+    turns,
+    lookup: (account, size) => {
+      turns.note(account)
+      return lanes.lookup(account, size)
+    },
+    credentials: (account) => credentialLanes.lookup(account),
+    snapshot: (account, gone, rowsMax) => {
+      turns.note(account)
+      return reads.snapshot(account, gone, rowsMax)
+    },
+    reader: (account) => ({
+      rows: <Row>(statement: Statement) =>
+        guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
+    }),
+    transaction: (account, work, settings) => {
+      // Statements that leave together are answered together.
+      const answerMs = settings?.gathered ? settings.boundMs : settings?.statementMs
+      const once = () => withClient((client) => transact(client, account, work, settings), answerMs)
+      const done = () => guarded(settings?.gathered ? once : () => retried(once))
+      if (!settings?.isShared) return done()
+      turns.note(account)
+      return writes.run(account, done)
+    },
+    unscoped: {
+      // One statement is a transaction of its own: of one that a dead-lock ended nothing is left.
+      rows: <Row>(statement: Statement, answerMs?: number) =>
+        guarded(() =>
+          retried(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
+        ),
+    },
+    listen: (channel, heard, missed) => listen(config, channel, { heard, ...(missed && { missed }) }),
+    apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
+    poolState: () => {
+      const { total, idle, waiting } = reads.state()
+      return {
+        total: pool.totalCount + total,
+        idle: pool.idleCount + idle,
+        waiting: pool.waitingCount + writes.waiting + waiting,
+      }
+    },
+    close: async () => {
+      await Promise.all([lanes.close(), credentialLanes.close(), reads.close()])
+      await pool.end()
+    },
+  }
+}
+
+/** Makes what runs the statements of a transaction that one request has for itself. */
+const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
+  rows: (statement) => {
+    sendTogether(client)
+    return runRows(client, statement)
+  },
+  joint: (ofMany, items) => {
+    sendTogether(client)
+    return runRows(client, ofMany(account, items))
+  },
+})
+
+async function transact<T>(
+  client: pg.PoolClient,
+  account: AccountId,
+  work: (tx: Transaction) => Promise<T>,
+  settings: TransactionSettings = {},
+): Promise<T> {
+  const { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS } = settings
+  const committed: (() => void)[] = []
+  // The first failure of a statement that nobody waited for, and the first failure at all. Later ones only mean that the transaction had failed.
+  let failure: unknown
+  let firstFailure: unknown
+  const bound = boundTransaction(client, boundMs)
+  // Statements whose answers nobody waits for: each round trip that is saved is a wait less for the caller and a wake-up less for everybody.
+  const sent: Promise<unknown>[] = []
+  const send = (answer: Promise<unknown>) => {
+    sent.push(answer)
+    answer.catch((error: unknown) => {
+      if (!isAfterFailure(error)) failure ??= error
+    })
+  }
+  const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
+  const whole: SharedPart = gathered?.part() ?? partAlone(client, account)
+  const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
+    assert(!gathered, 'work that shares a transaction has no savepoint')
+    sendTogether(client)
+    await client.query('savepoint attempt')
+    const [sentBefore, committedBefore] = [sent.length, committed.length]
+    try {
+      const done = await inner()
+      await Promise.all(sent.slice(sentBefore))
+      await client.query('release savepoint attempt')
+      return done
+    } catch (error) {
+      await Promise.allSettled(sent.splice(sentBefore))
+      const cause = failure ?? (isAfterFailure(error) ? firstFailure : error)
+      await client.query('rollback to savepoint attempt')
+      committed.splice(committedBefore)
+      failure = undefined
+      firstFailure = undefined
+      throw cause
+    }
+  }
+  sendTogether(client)
+  // Should either fail, so does all that follows.
+  if (isolation) send(client.query(`begin isolation level ${isolation}`))
+  const scope = transactionScope(account, plans, statementMs)
+  send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
+  if (settings.gathered) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
+  const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
+    try {
+      return await rows
+    } catch (error) {
+      firstFailure ??= error
+      throw error
+    }
+  }
+  const statementsOf = ({ rows, joint }: SharedPart): StatementsOfPart => ({
+    rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
+    send: (statement) => send(rows(statement)),
+    joint: (ofMany, items, isOf) => awaited(joint(ofMany, items, isOf)),
+    sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
+  })
+  let result: T
+  try {
+    result = await work({
+      account,
+      ...statementsOf(whole),
+      part: () => (gathered ? statementsOf(gathered.part()) : statementsOf(whole)),
+      portions: (statement, size) => {
+        assert(!gathered, 'work that shares a transaction reads no portions')
+        return portionsOf(client, statement, size)
+      },
+      alone: () => {},
+      afterCommit: (callback) => committed.push(callback),
+      savepoint,
+    })
+    bound.check()
+    gathered?.finish()
+    sendTogether(client)
+    const commit = client.query('commit')
+    await Promise.all([...sent, commit])
+    // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
+    const { command } = await commit
+    assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
+  } catch (error) {
+    gathered?.drop()
+    await client.query('rollback').catch(() => {})
+    throw failure ?? (isAfterFailure(error) ? firstFailure : error)
+  } finally {
+    bound.clear()
+  }
+  for (const callback of committed) callback()
+  return result
+}
+
+async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isRetryable(error)) throw error
+      if (tries >= RETRIES_MAX) throw unavailable()
+    }
+  }
+}
