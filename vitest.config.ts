@@ -13,6 +13,7 @@ const DATABASE = [
   'src/app.test.ts',
   'test/api/**/*.test.ts',
   'test/journeys/**/*.test.ts',
+  'test/upgrades/**/*.test.ts',
 ]
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
 const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']

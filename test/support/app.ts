@@ -109,6 +109,8 @@ export async function startTestService(
     log?: Logger
     /** A database that there is; left out: a new one. */
     connection?: Connection
+    /** The key of a database that there is; left out: TEST_KEY. */
+    key?: Buffer
   } = {},
 ): Promise<TestService> {
   const connection = options.connection ?? (await createTestDatabase())
@@ -116,7 +118,7 @@ export async function startTestService(
   const realClock = options.now ?? Date.now
   // As every start of the service does.
   await settleUpdates(db)
-  const envelope = await envelopeUnder(db.unscoped, new KeyRing(TEST_KEY))
+  const envelope = await envelopeUnder(db.unscoped, new KeyRing(options.key ?? TEST_KEY))
   const adapters = makeAdapters({ db, envelope }, ...(options.adapters ?? []))
   const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })
   const app = await buildApp({

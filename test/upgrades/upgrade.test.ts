@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { readMigrations } from '../../src/platform/database/migrations.ts'
+import { clientOf, startTestService, type TestClient } from '../support/app.ts'
+import { withClient } from '../support/older-database.ts'
+import { differencesOf } from '../support/shop.ts'
+import { besideDump, loadDump, upgrade } from './dump.testing.ts'
+
+/** A database as the program left it before 0.1.0, upgraded: its books are right, and what was answered then is answered now. */
+
+const NAME = 'before-0.1.0'
+const beside = besideDump(NAME)
+const connection = await loadDump(NAME)
+const applied = async () => {
+  let versions: number[] = []
+  await withClient(connection, async (client) => {
+    const { rows } = await client.query<{ version: number }>('select version from perennial.migrations order by 1')
+    versions = rows.map(({ version }) => version)
+  })
+  return versions
+}
+const before = await applied()
+const ran = await upgrade(connection)
+const service = await startTestService({
+  connection,
+  key: Buffer.from(beside.EncryptionKey, 'hex'),
+  now: () => Date.parse(beside.MadeAt),
+})
+const clients: Record<string, TestClient> = Object.fromEntries(
+  Object.entries(beside.Accounts).map(([name, { account, key }]) => [
+    name,
+    clientOf(service.app, BigInt(account), key),
+  ]),
+)
+const names = Object.keys(clients)
+
+test('what it lacked of the migrations ran, and no other', async () => {
+  const all = await readMigrations(new URL('../../db/migrations', import.meta.url).pathname)
+  expect(before).toContain(119)
+  expect(ran).toEqual(all.filter(({ version }) => !before.includes(version)).map(({ name }) => name))
+  expect(await applied()).toEqual(all.map(({ version }) => version))
+  expect(await upgrade(connection)).toEqual([])
+})
+
+test.each(names)('the books of the account "%s" are verified without a difference', async (name) => {
+  expect(await differencesOf(service, clients[name] as TestClient)).toEqual([])
+})
+
+/** Names what of an answer is another now: every field that was answered then has to be there with its value, whatever there is beside it. */
+function changes(then: unknown, now: unknown, at: string): string[] {
+  if (typeof then !== 'object' || then === null || typeof now !== 'object' || now === null)
+    return Object.is(then, now) ? [] : [`${at}: ${JSON.stringify(then)} is ${JSON.stringify(now)}`]
+  if (Array.isArray(then) && Array.isArray(now) && then.length !== now.length)
+    return [`${at}: ${then.length} are ${now.length}`]
+  return Object.entries(then).flatMap(([name, value]) =>
+    changes(value, (now as Record<string, unknown>)[name], `${at} ${name}`),
+  )
+}
+
+test.each(names)('its key opens the account "%s", and what was answered then is answered now', async (name) => {
+  const client = clients[name] as TestClient
+  // The clock of a live account is the machine's.
+  const answers = Object.entries(beside.Answers[name] ?? {}).filter(([path]) => name !== 'live' || path !== '/v1/clock')
+  expect(answers.length).toBeGreaterThan(20)
+  for (const [path, then] of answers) {
+    const now = await client.get(Array.isArray(then) ? `${path}?page_size=200` : path)
+    expect([now.status, ...changes(then, now.body, path)]).toEqual([200])
+  }
+})
