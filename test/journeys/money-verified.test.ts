@@ -30,7 +30,7 @@ async function live(history: readonly Perform[]): Promise<void> {
     await step(world)
     if (index % SEAL_EVERY > 0) continue
     const below = await takeLedgerMark(service.db.unscoped)
-    await sealLedger(service.db, world.client.id, '2027-01-31T02:00:00.000Z', below)
+    await sealLedger(service.db, world.client.id, { at: '2027-01-31T02:00:00.000Z', below, eventSeal: null })
   }
   const found = await differencesOf(service, world.client)
   if (found.length > 0)

@@ -234,12 +234,11 @@ test.each([
 })
 
 test('a seal covers the batches below the mark, and shows that one was taken away or changed with its hash', async () => {
-  const sealed = await sealLedger(
-    service.db,
-    client.id,
-    '2027-03-12T02:00:00.000Z',
-    await takeLedgerMark(service.db.unscoped),
-  )
+  const sealed = await sealLedger(service.db, client.id, {
+    at: '2027-03-12T02:00:00.000Z',
+    below: await takeLedgerMark(service.db.unscoped),
+    eventSeal: null,
+  })
   expect(sealed?.batches).toBe(BigInt((await batches()).length))
   expect(await differencesOf(service, client)).toEqual([])
   const isTold = expect.stringMatching(/^ledger chain: ledger seal #: newest seal says/)

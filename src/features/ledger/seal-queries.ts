@@ -41,13 +41,15 @@ export interface Seal {
   /** Batches of postings whose first entry is below an identifier. */
   batches: bigint
   batchesBelow: Id
+  /** Newest seal of events that is hashed into it; null where there was none. */
+  eventSealId: Id | null
   seal: Buffer
 }
 
 /** Lists the newest seals of an account, the last one first. */
 export const listNewestSeals = (db: Queryable, account: AccountId, limit: number) =>
   db.rows<Seal>(sql`
-    select ledger_seal_id as "id", heads, batches, batches_below as "batchesBelow", seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)
+    select ledger_seal_id as "id", heads, batches, batches_below as "batchesBelow", event_seal_id as "eventSealId", seal from ledger_seals where account_id = ${account} order by ledger_seal_id desc limit ${limit}`)
 
 /** Lists the hashes of batches behind the identifier of an entry and below another, in the order of their entries. */
 export const listBatchHashes = (
@@ -60,7 +62,11 @@ export const listBatchHashes = (
     select first_entry_id as "id", encode(hash, 'hex') as "hash" from posting_batches
      where account_id = ${account} and first_entry_id > ${after} and first_entry_id < ${below} order by first_entry_id limit ${limit}`)
 
-export const insertSeal = (tx: Transaction, { heads, batches, batchesBelow, seal }: Omit<Seal, 'id'>, at: Instant) =>
+export const insertSeal = (
+  tx: Transaction,
+  { heads, batches, batchesBelow, eventSealId, seal }: Omit<Seal, 'id'>,
+  at: Instant,
+) =>
   tx.rows(sql`
-    insert into ledger_seals (account_id, sealed_at, heads, batches, batches_below, seal)
-    values (${tx.account}, ${at}, ${heads}, ${batches}, ${batchesBelow}, ${seal})`)
+    insert into ledger_seals (account_id, sealed_at, heads, batches, batches_below, event_seal_id, seal)
+    values (${tx.account}, ${at}, ${heads}, ${batches}, ${batchesBelow}, ${eventSealId}, ${seal})`)

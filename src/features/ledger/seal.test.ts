@@ -10,7 +10,11 @@ import { sealLedger } from './seal.ts'
 
 const service = await startTestService()
 const seal = async (account: bigint) =>
-  sealLedger(service.db, account, '2027-01-02T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
+  sealLedger(service.db, account, {
+    at: '2027-01-02T02:00:00.000Z',
+    below: await takeLedgerMark(service.db.unscoped),
+    eventSeal: null,
+  })
 
 test('a seal is the hash of the one before it and of every head, which anybody can hash again', async () => {
   const { client, customerID } = await moneyShop(service)

@@ -29,17 +29,18 @@ const PAGE_SIZE = 5000
 
 /**
  * Hashes the seal before it, every sealed head, a line each of customer, currency, links and head in hexadecimal, and every batch of postings below an
- * identifier, a line each of that of its first entry and its hash.
+ * identifier, a line each of that of its first entry and its hash; and the newest seal of events, where there is one.
  */
 export async function foldSeal(
   db: Queryable,
   account: AccountId,
   before: Buffer,
-  batchesBelow: Id,
+  { batchesBelow, eventSeal }: { batchesBelow: Id; eventSeal: Buffer | null },
 ): Promise<SealedLedger> {
   const hash = createHash('sha256').update(before)
   const heads = await foldHeads(db, account, hash)
   const batches = await foldBatches(db, account, batchesBelow, hash)
+  if (eventSeal) hash.update(`events\u001f${eventSeal.toString('hex')}\n`)
   return { heads, batches, seal: hash.digest() }
 }
 
@@ -68,23 +69,32 @@ async function foldBatches(db: Queryable, account: AccountId, below: Id, hash: H
   }
 }
 
+/** Parts of an account that are sealed with its heads. */
+interface ToSeal {
+  at: Instant
+  /** Nothing can be posted below it any more. */
+  below: Id
+  /** Newest seal of events; null where there is none. */
+  eventSeal: { id: Id; seal: Buffer } | null
+}
+
 /**
- * Seals the chains as they are now, and the batches below an identifier below which nothing can be posted any more, in one transaction; null where there is
- * nothing yet.
+ * Seals the chains as they are now, the batches below an identifier below which nothing can be posted any more, and the newest seal of events, in one
+ * transaction; null where there is nothing yet.
  */
 export const sealLedger = (
   db: Pick<Database, 'transaction'>,
   account: AccountId,
-  at: Instant,
-  below: Id,
+  { at, below, eventSeal }: ToSeal,
 ): Promise<SealedLedger | null> =>
   db.transaction(account, async (tx) => {
     await sealHeads(tx, account)
     const [newest] = await listNewestSeals(tx, account, 1)
     const before = newest?.batchesBelow ?? 0n
     const batchesBelow = below > before ? below : before
-    const sealed = await foldSeal(tx, account, newest?.seal ?? Buffer.alloc(0), batchesBelow)
-    if (sealed.heads === 0n && sealed.batches === 0n) return null
-    await insertSeal(tx, { ...sealed, batchesBelow }, at)
+    const of = { batchesBelow, eventSeal: eventSeal?.seal ?? null }
+    const sealed = await foldSeal(tx, account, newest?.seal ?? Buffer.alloc(0), of)
+    if (sealed.heads === 0n && sealed.batches === 0n && !eventSeal) return null
+    await insertSeal(tx, { ...sealed, batchesBelow, eventSealId: eventSeal?.id ?? null }, at)
     return sealed
   })

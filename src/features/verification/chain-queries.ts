@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import { firstRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { EntryRow } from '../ledger/queries.ts'
@@ -60,3 +60,12 @@ export const listMovedHeadPage = (db: Queryable, account: AccountId, after: Cust
     select customer_id as "customerId", currency, links, head, sealed_links as "sealedLinks", sealed_head as "sealedHead" from customer_totals
      where account_id = ${account} and customer_id > ${after} and (links <> sealed_links or head <> sealed_head)
      order by customer_id fetch first (${limit}::bigint) rows with ties`)
+
+/** Returns a seal of events that a seal of heads names; empty where it is gone. */
+export const findSealOfEvents = async (db: Queryable, account: AccountId, id: Id): Promise<Buffer> =>
+  (
+    await firstRow<{ seal: Buffer }>(
+      db,
+      sql`select seal from event_seals where account_id = ${account} and event_seal_id = ${id}`,
+    )
+  )?.seal ?? Buffer.alloc(0)

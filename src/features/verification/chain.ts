@@ -10,6 +10,7 @@ import {
   type ChainedEntry,
   type ChainHead,
   type EntryPlace,
+  findSealOfEvents,
   listChainPage,
   listEntriesBehindSeal,
   listHeadPage,
@@ -220,7 +221,10 @@ const shortOf = (hash: Buffer): string => (hash.length === 0 ? 'nothing' : hash.
 
 async function checkSeal(tx: Transaction, report: Report): Promise<void> {
   const [newest, before] = await listNewestSeals(tx, tx.account, 2)
-  const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0), newest?.batchesBelow ?? 0n)
+  const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0), {
+    batchesBelow: newest?.batchesBelow ?? 0n,
+    eventSeal: newest?.eventSealId == null ? null : await findSealOfEvents(tx, tx.account, newest.eventSealId),
+  })
   if (!newest && should.heads === 0n) return
   const about = { customerId: null, recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
   if (!newest) report({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })

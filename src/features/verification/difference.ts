@@ -13,6 +13,7 @@ export type RecordType =
   | 'credit_note'
   | 'customer'
   | 'emandate'
+  | 'event_seal'
   | 'invoice'
   | 'ledger_batch'
   | 'ledger_entry'

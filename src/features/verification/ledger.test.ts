@@ -98,11 +98,15 @@ async function busyBooks(): Promise<TestClient> {
     DueDate: '2027-01-31',
     Ref: 'I',
   })
+  const seal = async (day: string) => {
+    const below = await takeLedgerMark(service.db.unscoped)
+    await sealLedger(service.db, of.id, { at: `${day}T02:00:00.000Z`, below, eventSeal: null })
+  }
   for (const outcome of ['settled', 'failed', null] as const) await begin(of, customerID, second, outcome)
-  await sealLedger(service.db, of.id, '2027-01-25T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
+  await seal('2027-01-25')
   await of.put('/v1/clock', { Now: '2027-02-10' })
   await of.delete(`/v1/invoices/${cancelled}`)
-  await sealLedger(service.db, of.id, '2027-02-10T02:00:00.000Z', await takeLedgerMark(service.db.unscoped))
+  await seal('2027-02-10')
   const late = await pay(9)
   await of.put('/v1/account', { LockDate: '2027-01-31' })
   const closed = { ...paymentOf(customerID, 60, { Date: '2027-01-03' }), Allocations: list([first, 26]) }

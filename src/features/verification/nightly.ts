@@ -7,6 +7,8 @@ import { type Lease, releaseLease, takeLease, underLease } from '../../platform/
 import type { RealClock } from '../../kernel/context.ts'
 import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
+import { findNewestEventSeal, takeEventMark } from '../events/seal-queries.ts'
+import { sealEvents } from '../events/seal.ts'
 import type { Difference } from './difference.ts'
 import {
   findProgress,
@@ -22,7 +24,7 @@ import { verifyAccount, type Verification } from './verify.ts'
 /**
  * The nightly verification: every account once a night, by whichever worker comes first; a large one what was posted since its last clean night
  * and one part in NIGHTS of all the rest. What it found is kept for /metrics. Chains of the
- * ledger that hold are sealed as they are; those that do not are left under the seal that shows it.
+ * ledger that hold are sealed as they are, with the events; those that do not are left under the seal that shows it.
  */
 
 const HOUR_MS = 3_600_000
@@ -38,6 +40,8 @@ export interface NightlyDeps {
   realClock: RealClock
   /** Entries of the ledger above which an account is verified in parts; unless it is given, PART_ABOVE. */
   partAbove?: number
+  /** Most events of a seal; unless it is given, as many as `sealEvents` takes. */
+  eventsOfSeal?: number
   /** Called with each difference. The log must not contain amounts of a customer's books. */
   onDifference(difference: Difference): void
   onVerified(verification: Verification): void
@@ -99,17 +103,21 @@ const partOf = (db: Database, account: AccountId, above: number): Promise<Part |
   db.transaction(account, async (tx) => ((await hasEntries(tx, above)) ? findProgress(tx) : undefined))
 
 async function verifyAndSeal(
-  { db, realClock, partAbove = PART_ABOVE, onDifference, onSealed }: NightlyDeps,
+  { db, realClock, partAbove = PART_ABOVE, eventsOfSeal, onDifference, onSealed }: NightlyDeps,
   account: AccountId,
   lease: Lease,
   goOn: GoOn,
 ): Promise<Verification> {
   // Before the snapshot: whatever is posted below it is seen.
   const below = await takeLedgerMark(db.unscoped)
+  const eventsBelow = await takeEventMark(db.unscoped)
   const part = await partOf(db, account, partAbove)
   const found = await verifyAccount(db, account, onDifference, { goOn, part })
   if (found.isChained) {
-    const sealed = await sealLedger(db, account, instantOf(realClock()), below)
+    const at = instantOf(realClock())
+    await sealEvents(db, account, { at, below: eventsBelow, goOn, most: eventsOfSeal })
+    const eventSeal = await db.transaction(account, (tx) => findNewestEventSeal(tx, account))
+    const sealed = await sealLedger(db, account, { at, below, eventSeal: eventSeal ?? null })
     if (sealed) onSealed(account, sealed)
   }
   await db.transaction(account, async (tx) => {

@@ -18,6 +18,7 @@ import { creditedCharges, creditNotes } from './credits.ts'
 import { deliveries } from './deliveries.ts'
 import type { Check, Difference, Report } from './difference.ts'
 import { emandates } from './emandates.ts'
+import { eventSeals } from './event-seals.ts'
 import { entriesBalance, ledgerEntries, unposted } from './entries.ts'
 import { payments, positives } from './given.ts'
 import { invoices } from './invoices.ts'
@@ -74,6 +75,7 @@ const CHECKS: readonly Check[] = [
   usageCycles,
   counts,
   issuedEvents,
+  eventSeals,
   usageEvents,
   deliveries,
   emandates,
