@@ -15,6 +15,7 @@ const ON_EACH_POSTGRES = [
   'test/api/statements.test',
   'test/api/migrations.test',
   'test/api/tenancy.test',
+  'test/upgrades/',
   'test/journeys/collection-lives',
   'test/journeys/notes-and-payments',
   'test/journeys/recurring-lives',
