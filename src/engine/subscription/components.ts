@@ -21,6 +21,14 @@ export interface PricedVersion {
   list: readonly Bracket[]
 }
 
+/** Days on which a component was away: it was left out on the first, and added again on `until`. */
+export interface TimeAway {
+  from: IsoDate
+  until: IsoDate
+  /** First day that was counted before it was left out. */
+  countedFrom: IsoDate
+}
+
 /** A cycle charged in advance (or owed as a rise from 0) that is not over. */
 export interface InvoicedCycle {
   /** First day charged. */
@@ -82,6 +90,8 @@ export interface ComponentState {
   chargesFrom: IsoDate
   /** Day on which it was left out; null while it is on the subscription. */
   leftOutOn: IsoDate | null
+  /** Oldest first; absent: it was there without a break. */
+  absences?: readonly TimeAway[]
   /** Start of the next cycle (or piece of one) not yet invoiced. */
   nextFrom: IsoDate
   /** Start of the newest invoiced one; null before any. */
@@ -222,12 +232,15 @@ export function reattachComponent(
   offer: ComponentOffer,
   today: IsoDate,
 ): ComponentState {
-  const isOpen = isMetered(left) ? left.nextFrom <= (left.leftOutOn ?? today) : left.nextFrom > today
+  const leftOn = left.leftOutOn ?? today
+  const absence = { from: leftOn, until: today, countedFrom: left.chargesFrom }
+  const absences = [...(left.absences ?? []), absence]
+  const isOpen = isMetered(left) ? left.nextFrom <= leftOn : left.nextFrom > today
   if (!isOpen) {
     const joined = attachComponent(state, offer, later(today, left.chargesFrom))
-    return { ...joined, owed: [...left.owed, ...joined.owed], usage: left.usage }
+    return { ...joined, owed: [...left.owed, ...joined.owed], usage: left.usage, absences }
   }
-  const back = changeVersion({ ...left, leftOutOn: null }, offer.version, today)
+  const back = changeVersion({ ...left, leftOutOn: null, absences }, offer.version, today)
   return isMetered(back) ? back : setQuantity(back, offer.quantity, state, today)
 }
 
@@ -254,6 +267,7 @@ export function restartComponent(component: ComponentState, state: SubscriptionS
   const { term, termType } = component.cycle
   return {
     ...component,
+    ...(component.absences ? { absences: [] } : {}),
     cycle: cycleFrom(state.componentAnchor, term, termType),
     stretch: state.stretch,
     chargesFrom: from,

@@ -1,8 +1,8 @@
-import { earlier, type IsoDate, later } from '../../kernel/calendar.ts'
+import { addDays, earlier, type IsoDate, later } from '../../kernel/calendar.ts'
 import { add, type Decimal } from '../../kernel/decimal.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { usageFrom } from './component-cycles.ts'
-import type { ComponentState, CycleUsage } from './components.ts'
+import type { TimeAway, ComponentState, CycleUsage } from './components.ts'
 import { type Period, periodContaining } from './period.ts'
 import { firstPeriodFrom } from './renewal.ts'
 import { endOf, type SubscriptionState } from './subscription.ts'
@@ -11,18 +11,24 @@ import { endOf, type SubscriptionState } from './subscription.ts'
 
 /**
  * Returns the cycle that a day's usage counts for; null before charging begins (the trial: kept, shown and priced 0). A day before the
- * component was added counts for its first cycle. The first day names the cycle.
+ * component was added counts for its first cycle, one before it was left out for the cycle of then. Of the day of the end it is the cycle that the end
+ * cuts. The first day names the cycle.
  */
 export function cycleOfUsage(component: ComponentState, state: SubscriptionState, day: IsoDate): Period | null {
   if (day < firstPeriodFrom(state)) return null
-  const counted = later(day, component.chargesFrom)
+  const countedFrom = component.absences?.find(({ from }) => day < from)?.countedFrom ?? component.chargesFrom
+  const counted = later(day, countedFrom)
   const whole = periodContaining(component.cycle, counted)
+  const from = later(whole.from, countedFrom)
   const end = endOf(state)
-  return {
-    from: later(whole.from, component.chargesFrom),
-    until: end !== null && end > counted ? earlier(whole.until, end) : whole.until,
-  }
+  // Never empty, as a cycle that begins on the day of the end is not.
+  const isCut = end !== null && end >= counted
+  return { from, until: isCut ? earlier(whole.until, later(end, addDays(from, 1))) : whole.until }
 }
+
+/** Finds the days of absence among which a day is; undefined where the component was there. */
+export const absenceOn = ({ absences }: Pick<ComponentState, 'absences'>, day: IsoDate): TimeAway | undefined =>
+  absences?.find(({ from, until }) => from <= day && day < until)
 
 /** Adds to a total, or sets it. Refused (409) below 0. The sum of reports that add does not depend on their order. */
 export function nextTotal(total: Decimal, units: Decimal, isSet: boolean): Decimal {

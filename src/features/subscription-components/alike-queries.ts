@@ -52,10 +52,13 @@ const alikeComponents = (
 export const listAlikeComponents = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<AlikeComponent>(sql`${alikeComponents(account, ids)}`)
 
-/** Lists the same, apart by whether the last report set their units. */
+/** Lists the same, apart by whether the last report set their units, and by the days on which they were away. */
 export const listAlikeCounted = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<AlikeComponent & { isSetUnits: boolean }>(
-    sql`${alikeComponents(account, ids, { names: fragment`, "isSetUnits"`, facts: fragment`, s.is_set_units as "isSetUnits"` })}`,
+    sql`${alikeComponents(account, ids, {
+      names: fragment`, "isSetUnits", absences`,
+      facts: fragment`, s.is_set_units as "isSetUnits", s.absences::text as absences`,
+    })}`,
   )
 
 const USAGE = namesOf(`"componentId", "from", "until", total, invoiced, "nextPart", "isFree"`)

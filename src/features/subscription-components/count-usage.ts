@@ -2,15 +2,16 @@ import { type ComponentState, type CycleUsage, isMetered, versionFor } from '../
 import { usageFrom } from '../../engine/subscription/component-cycles.ts'
 import { exactPrice } from '../../engine/subscription/pricing.ts'
 import { firstPeriodFrom } from '../../engine/subscription/renewal.ts'
-import { endOf, hasEnded, type SubscriptionState } from '../../engine/subscription/subscription.ts'
-import { cycleOfUsage, withReport, withUsage } from '../../engine/subscription/usage.ts'
+import { endOf, type SubscriptionState } from '../../engine/subscription/subscription.ts'
+import { absenceOn, cycleOfUsage, withReport, withUsage } from '../../engine/subscription/usage.ts'
 import { assert } from '../../kernel/assert.ts'
-import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { type Instant, type IsoDate, later } from '../../kernel/calendar.ts'
 import { add, type Decimal, equals, ZERO } from '../../kernel/decimal.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { ComponentId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { isAmountInBounds, roundToMinor } from '../../kernel/money.ts'
+import { midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { sendEvents } from '../events/queries.ts'
@@ -38,6 +39,8 @@ export interface UsageReport {
   isSet: boolean
   /** Null: the present day. */
   day: IsoDate | null
+  /** The moment of the day that it is dated; null: midnight. */
+  at: Instant | null
   key: string | null
   memo: string | null
   /** The path of the entry in the body; empty for a body that is one entry. */
@@ -48,7 +51,7 @@ export interface UsageReport {
 
 /** A subscription whose usage is counted. */
 export interface CountedSubscription {
-  subscription: { id: SubscriptionId; customerId: CustomerId; isEndRecorded: boolean }
+  subscription: { id: SubscriptionId; customerId: CustomerId; isEndRecorded: boolean; cancelledAt: Instant | null }
   state: SubscriptionState
   components: Map<ComponentId, ComponentState>
 }
@@ -121,6 +124,13 @@ function cycleFor(component: ComponentState, state: SubscriptionState, day: IsoD
 export function componentOf({ components }: CountedSubscription, report: UsageReport, day: IsoDate): ComponentState {
   const component = components.get(report.componentId)
   const isThere = component && (component.leftOutOn === null || (isMetered(component) && day < component.leftOutOn))
+  const absence = component && isMetered(component) ? absenceOn(component, day) : undefined
+  if (isThere && absence)
+    throw conflict(
+      'component_not_attached',
+      `Subscription ${report.subscriptionId} did not have component ${report.componentId} on ${day}: it was left out on ${absence.from} and added again on ${absence.until}.`,
+      fieldIn(report, 'Date'),
+    )
   if (isThere) return component
   throw conflict(
     'component_not_attached',
@@ -129,17 +139,29 @@ export function componentOf({ components }: CountedSubscription, report: UsageRe
   )
 }
 
-/** Returns the day that a report counts for. Rule: a subscription that ended takes only what is dated before its end. */
-export function dayOf({ state }: CountedSubscription, report: UsageReport, today: IsoDate): IsoDate {
+/**
+ * Returns the day that a report counts for. Rule: a subscription that ended takes only what is dated before its end; where a cancellation ended it at once, that
+ * is its instant.
+ */
+export function dayOf(
+  { state, subscription: { cancelledAt } }: CountedSubscription,
+  report: UsageReport,
+  { account, moment: { today } }: Pick<RequestContext, 'account' | 'moment'>,
+): IsoDate {
   const day = report.day ?? today
   const end = endOf(state)
-  if (hasEnded(state, today) && (report.day === null || day >= end!))
-    throw conflict(
-      'subscription_ended',
-      `Subscription ${report.subscriptionId} ended on ${end}: only usage dated before that day is taken.`,
-      fieldIn(report, 'Date'),
-    )
-  return day
+  if (end === null || end > today || (report.day !== null && day < end)) return day
+  const isAtOnce = cancelledAt !== null && state.cancelledOn === end
+  const at = report.at ?? midnightOf(day, account.timeZone)
+  if (isAtOnce && report.day === end && Date.parse(at) < Date.parse(cancelledAt)) return day
+  const until = isAtOnce
+    ? `at ${cancelledAt}: only usage dated before that moment`
+    : `on ${end}: only usage dated before that day`
+  throw conflict(
+    'subscription_ended',
+    `Subscription ${report.subscriptionId} ended ${until} is taken.`,
+    fieldIn(report, 'Date'),
+  )
 }
 
 /** Refuses usage (409) of a subscription to come; a set number may change before its start. */
@@ -361,7 +383,7 @@ export async function recordOpening(
   const entries = opening.map(({ componentId, units, memo }) =>
     tallies.count(
       { subscription, state, components },
-      { subscriptionId: id, componentId, units, isSet: false, day, key: null, memo, field: '' },
+      { subscriptionId: id, componentId, units, isSet: false, day, at: null, key: null, memo, field: '' },
       day,
     ),
   )

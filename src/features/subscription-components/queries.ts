@@ -1,4 +1,10 @@
-import type { ComponentState, CycleUsage, InvoicedCycle, OwedRise } from '../../engine/subscription/components.ts'
+import type {
+  TimeAway,
+  ComponentState,
+  CycleUsage,
+  InvoicedCycle,
+  OwedRise,
+} from '../../engine/subscription/components.ts'
 import type { Scheme } from '../../engine/subscription/pricing.ts'
 import type { IsoDate, TermType } from '../../kernel/calendar.ts'
 import { type Decimal, decimal, decimalText, equals } from '../../kernel/decimal.ts'
@@ -56,6 +62,8 @@ export interface ComponentFacts {
   /** Null: what follows from the other facts. */
   invoiced: string | null
   owed: string
+  /** Null, or left out by readers that need none: it was never away. */
+  absences?: string | null
 }
 
 interface ComponentRow extends ComponentFacts {
@@ -70,7 +78,8 @@ const components: OfMany<SubscriptionId> = (account, ids) => sql`
     select s.subscription_id as "subscriptionId", s.component_id as "componentId", c.name, c.type, c.term, c.term_type as "termType", s.memo,
            s.is_set_units as "isSetUnits", v.component_version_id as "versionId", v.version_no as "versionNo", s.quantity, s.anchor,
            s.anchor_day as "anchorDay", s.stretch, s.charges_from as "chargesFrom", s.left_out_on as "leftOutOn", s.next_from as "nextFrom",
-           s.last_from as "lastFrom", s.versions::text as "versions", s.invoiced::text as "invoiced", s.owed::text as "owed"
+           s.last_from as "lastFrom", s.versions::text as "versions", s.invoiced::text as "invoiced", s.owed::text as "owed",
+           s.absences::text as "absences"
       from subscription_components s
       join components c on c.account_id = ${account} and c.component_id = s.component_id
       join component_versions v
@@ -140,6 +149,7 @@ const readOwed = (text: string): OwedRise[] =>
 export function stateReader(): (facts: ComponentFacts, usage: readonly CycleUsage[]) => ComponentState {
   const read = { versions: readOnce(readVersions), invoiced: readOnce(readInvoiced), owed: readOnce(readOwed) }
   return (facts, usage) => ({
+    ...(facts.absences == null ? {} : { absences: JSON.parse(facts.absences) as TimeAway[] }),
     componentId: facts.componentId,
     name: facts.name,
     type: facts.type,
@@ -187,6 +197,7 @@ const rowOf = ({ subscriptionId, state: c, areVersionsKept }: ComponentChange, t
         ),
     invoiced: invoicedText(c),
     owed: owedText(c.owed),
+    absences: c.absences ? JSON.stringify(c.absences) : null,
   }
 }
 
@@ -266,7 +277,7 @@ export async function insertComponents(
       ${column(rows, 'owed')}::json[])`)
 }
 
-/** Writes where components stand after billing or a change. */
+/** Writes where components stand after billing or a change. A run has not read on which days they were away: those stay. */
 export async function updateComponents(
   tx: Transaction,
   account: AccountId,
@@ -278,15 +289,16 @@ export async function updateComponents(
   await tx.rows(sql`
     update subscription_components c set component_version_id = r.version, pending_component_version_id = r.pending, quantity = r.quantity,
       anchor = r.anchor, anchor_day = r.anchor_day, stretch = r.stretch, charges_from = r.charges_from, left_out_on = r.left_out_on,
-      next_from = r.next_from, last_from = r.last_from, versions = coalesce(r.versions, c.versions), invoiced = r.invoiced, owed = r.owed
+      next_from = r.next_from, last_from = r.last_from, versions = coalesce(r.versions, c.versions), invoiced = r.invoiced, owed = r.owed,
+      absences = coalesce(r.absences, c.absences)
       from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
         ${column(rows, 'versionId')}::bigint[], ${column(rows, 'pendingId')}::bigint[], ${column(rows, 'quantity')}::numeric[],
         ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
         ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
         ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::json[], ${column(rows, 'invoiced')}::json[],
-        ${column(rows, 'owed')}::json[])
+        ${column(rows, 'owed')}::json[], ${column(rows, 'absences')}::json[])
         as r(subscription, component, version, pending, quantity, anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from,
-             versions, invoiced, owed)
+             versions, invoiced, owed, absences)
      where c.account_id = ${account} and c.subscription_id = r.subscription and c.component_id = r.component`)
 }
 

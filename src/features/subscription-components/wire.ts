@@ -1,10 +1,11 @@
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import {
   flag,
   date,
   decimalField,
+  instant,
   longText,
   reference,
   requiredReference,
@@ -97,10 +98,28 @@ export const ModifyIn = objectOf(
   { name: 'SubscriptionComponentsEdit' },
 )
 
+/** The day that usage is dated, with the moment: a date without a time is its midnight. */
+interface UsageDate {
+  day: IsoDate
+  at: Instant
+}
+
+const usageDate = (): Field<UsageDate> => {
+  const [day, moment] = [date(), instant()]
+  return {
+    ...day,
+    read(value, path, context) {
+      const read = day.read(value, path, context)
+      const at = read === REFUSED ? REFUSED : moment.read(value, path, context)
+      return read === REFUSED || at === REFUSED ? REFUSED : { day: read, at }
+    },
+  }
+}
+
 const usageInputs = {
   NumUnits: required(units()),
   isSetUnits: optional(flagOrNumber()),
-  Date: optional(date()),
+  Date: optional(usageDate()),
   UsageKey: optional(text()),
   Memo: optional(longText()),
 } satisfies Properties
@@ -125,7 +144,7 @@ const recordInputs = {
   ...componentNames,
   NumUnits: optional(units()),
   isSetUnits: optional(flagOrNumber()),
-  Date: optional(date()),
+  Date: optional(usageDate()),
   UsageKey: optional(text()),
   Memo: optional(longText()),
 } satisfies Properties
@@ -142,7 +161,7 @@ const bulkInputs = {
   ...componentNames,
   NumUnits: required(units(ZERO)),
   isSetUnits: optional(addingOnly()),
-  Date: optional(date()),
+  Date: optional(usageDate()),
   UsageKey: required(text()),
   Memo: optional(longText()),
 } satisfies Properties

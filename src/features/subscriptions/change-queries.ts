@@ -107,6 +107,7 @@ export interface ChangedRow {
   pendingPackageVersionId: Id | null
   pendingPackageRateTermId: Id | null
   cancelledOn: IsoDate | null
+  cancelledAt: Instant | null
   cancelReason: string | null
   isEndRecorded: boolean
   restartedAfter: IsoDate | null
@@ -123,7 +124,8 @@ export const updateChanged = (tx: Transaction, account: AccountId, id: Subscript
       sync_date = ${to.syncDate}, end_date = ${to.endDate}, anchor = ${to.anchor}, anchor_day = ${to.anchorDay},
       component_anchor = ${to.componentAnchor}, term = ${to.term}, term_type = ${to.termType}, pending_kind = ${to.pendingKind},
       pending_on = ${to.pendingOn}, pending_package_version_id = ${to.pendingPackageVersionId},
-      pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancel_reason = ${to.cancelReason},
+      pending_package_rate_term_id = ${to.pendingPackageRateTermId}, cancelled_on = ${to.cancelledOn}, cancelled_at = ${to.cancelledAt},
+      cancel_reason = ${to.cancelReason},
       is_end_recorded = ${to.isEndRecorded}, restarted_after = ${to.restartedAfter}, last_modified = ${at}
      where account_id = ${account} and subscription_id = ${id}`)
 

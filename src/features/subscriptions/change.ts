@@ -6,7 +6,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
+import type { Moment, RequestContext } from '../../kernel/context.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../money/credit-notes.ts'
 import type { EventType } from '../events/types.ts'
 import { issue, type IssueContext } from '../invoices/issue.ts'
@@ -128,7 +128,7 @@ export async function writeChange(
 ): Promise<MadeCreditNote[]> {
   const { subscription: s } = subject
   const { plan } = change
-  await updateChanged(tx, tx.account, s.id, changedRow(subject, change, context.moment.today), context.moment.now)
+  await updateChanged(tx, tx.account, s.id, changedRow(subject, change, context.moment), context.moment.now)
   await writeComponentsOf(
     tx,
     [{ subscriptionId: s.id, before: subject.components, after: plan.components }],
@@ -196,7 +196,11 @@ export async function dropFutureChanges(tx: Transaction, context: RequestContext
   })
 }
 
-function changedRow({ subscription: s, state: before, offer }: ChangeSubject, change: PlannedChange, today: IsoDate) {
+function changedRow(
+  { subscription: s, state: before, offer }: ChangeSubject,
+  change: PlannedChange,
+  { today, now }: Moment,
+) {
   const { state } = change.plan
   // The change itself records the event of a cancellation; the billing that follows records an EndDate of today, as the run would.
   const isEndRecorded = hasEnded(state, today) && state.cancelledOn !== null
@@ -224,6 +228,7 @@ function changedRow({ subscription: s, state: before, offer }: ChangeSubject, ch
     pendingPackageVersionId: isOffer ? ((change.pendingOffer ?? kept)?.packageVersionId ?? null) : null,
     pendingPackageRateTermId: isOffer ? ((change.pendingOffer ?? kept)?.packageRateTermId ?? null) : null,
     cancelledOn: state.cancelledOn,
+    cancelledAt: state.cancelledOn === null ? null : before.cancelledOn === null ? now : s.cancelledAt,
     cancelReason:
       state.cancelledOn === null && pending?.kind !== 'cancellation' ? null : (change.reason ?? s.cancelReason),
     isEndRecorded,

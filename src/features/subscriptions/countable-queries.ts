@@ -9,13 +9,13 @@ import type { StateFields, Subscription } from './queries.ts'
  * Facts of subscriptions that counting their usage needs, which many have in common: nothing of their customers, and nothing that only invoices show. The
  * lists name the subscriptions that have them, and the customer of each.
  */
-export interface AlikeCountable extends StateFields, Pick<Subscription, 'isEndRecorded' | 'dueOn'> {
+export interface AlikeCountable extends StateFields, Pick<Subscription, 'isEndRecorded' | 'cancelledAt' | 'dueOn'> {
   ids: SubscriptionId[]
   customerIds: CustomerId[]
 }
 
 const FACTS =
-  namesOf(`"isEndRecorded", "dueOn", "packageId", "rateTermId", stretch, currency, "startDate", "trialEndDate", "syncDate", "endDate", "cancelledOn",
+  namesOf(`"isEndRecorded", "dueOn", "packageId", "rateTermId", stretch, currency, "startDate", "trialEndDate", "syncDate", "endDate", "cancelledOn", "cancelledAt",
   "pendingKind", "pendingOn", anchor, "anchorDay", term, "termType", "componentAnchor", "isProRata", "leadDays", "feesOn", "nextFrom", "lastFrom"`)
 
 /** Lists subscriptions whose usage is counted by their facts: a row for each combination that there is. */
@@ -26,6 +26,7 @@ export const listCountableSubscriptions = (db: Queryable, account: AccountId, id
               from (select s.subscription_id as id, s.customer_id as customer, s.is_end_recorded as "isEndRecorded", ${DUE_ON} as "dueOn",
                            s.package_id as "packageId", s.package_rate_term_id as "rateTermId", s.stretch, s.currency, s.start_date as "startDate",
                            s.trial_end_date as "trialEndDate", s.sync_date as "syncDate", s.end_date as "endDate", s.cancelled_on as "cancelledOn",
+                           s.cancelled_at as "cancelledAt",
                            s.pending_kind as "pendingKind", s.pending_on as "pendingOn", s.anchor, s.anchor_day as "anchorDay", s.term,
                            s.term_type as "termType", coalesce(s.component_anchor, s.anchor) as "componentAnchor", s.is_pro_rata as "isProRata",
                            s.lead_days as "leadDays", b.fees_on as "feesOn", b.next_from as "nextFrom", b.last_from as "lastFrom"

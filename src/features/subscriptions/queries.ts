@@ -58,6 +58,8 @@ export interface Subscription {
   isEndRecorded: boolean
   /** The day on which the subscription ended before it was started again; null if it never was. */
   restartedAfter: IsoDate | null
+  /** The instant of a cancellation that took effect at once; null: it was at midnight, or there is none. */
+  cancelledAt: Instant | null
   poNumber: string | null
   /** A reference of the caller's own. */
   reference: string | null
@@ -101,7 +103,13 @@ export interface PendingOffer extends PackageOffer {
 export type BillableSubscription = Omit<Subscription, keyof ShownOnly> & { isBusiness?: boolean }
 type ShownOnly = Pick<
   Subscription,
-  'reference' | 'restartedAfter' | 'lastModified' | 'customerName' | 'customerLastName' | 'isCustomerArchived'
+  | 'reference'
+  | 'restartedAfter'
+  | 'cancelledAt'
+  | 'lastModified'
+  | 'customerName'
+  | 'customerLastName'
+  | 'isCustomerArchived'
 >
 
 /** The fields of a subscription that its state is made of. */
@@ -151,7 +159,7 @@ export const PACKAGE_COLUMNS = fragment`
   v.version_no as "versionNo", p.name as "packageName", t.price, r.setup_fee_minor as "setupFeeMinor", r.trial_fee_minor as "trialFeeMinor"`
 
 export const SUBSCRIPTION_COLUMNS = fragment`${BILLED_COLUMNS}, ${PACKAGE_COLUMNS},
-  s.reference, s.restarted_after as "restartedAfter", s.last_modified as "lastModified",
+  s.reference, s.restarted_after as "restartedAfter", s.cancelled_at as "cancelledAt", s.last_modified as "lastModified",
   c.name as "customerName", c.last_name as "customerLastName",
   c.archived_at is not null as "isCustomerArchived"`
 

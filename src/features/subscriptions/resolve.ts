@@ -296,6 +296,7 @@ const NOTHING_YET = {
   pendingKind: null,
   pendingOn: null,
   cancelledOn: null,
+  cancelledAt: null,
   cancelReason: null,
   isEndRecorded: false,
   restartedAfter: null,

@@ -113,7 +113,7 @@ export async function recordUsage(
   let isSetChanged = false
   for (const report of reports) {
     if (keys.isRepeated(report, today)) continue
-    const day = dayOf(counted, report, today)
+    const day = dayOf(counted, report, context)
     const component = componentOf(counted, report, day)
     if (isMetered(component)) {
       checkBegun(counted, report, day)
@@ -206,7 +206,7 @@ export async function recordBulk(
   for (const report of reports) {
     const one = counted.get(report.subscriptionId)!
     if (keys.isRepeated(report, today)) continue
-    const day = dayOf(one, report, today)
+    const day = dayOf(one, report, context)
     const component = componentOf(one, report, day)
     if (!isMetered(component))
       throw conflict(

@@ -58,9 +58,9 @@ async function lockCounted(tx: Transaction, ids: readonly SubscriptionId[]): Pro
   const found: FoundUsage = { counted: new Map(), dueOn: new Map(), setUnits: components.setUnits }
   for (const { ids: some, customerIds, ...facts } of alike) {
     const state = stateOf(facts)
-    const { isEndRecorded, dueOn } = facts
+    const { isEndRecorded, cancelledAt, dueOn } = facts
     for (const [place, id] of some.entries()) {
-      const subscription = { id, customerId: customerIds[place]!, isEndRecorded }
+      const subscription = { id, customerId: customerIds[place]!, isEndRecorded, cancelledAt }
       found.counted.set(id, { subscription, state, components: components.of.get(id) ?? new Map() })
       found.dueOn.set(id, dueOn)
     }

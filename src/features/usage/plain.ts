@@ -24,6 +24,7 @@ const reportOf = ({ subscriptionId, componentId, day, units, eachUnits }: PlainG
   eachUnits,
   isSet: false,
   day,
+  at: null,
   key: null,
   memo: null,
   field: '',
