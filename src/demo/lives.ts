@@ -58,7 +58,7 @@ const REASONS = [
 ] as const
 
 /** Becomes a customer, with a card where it is paid by card. */
-function come(life: Life, card: Card = 'sound'): void {
+function signUp(life: Life, card: Card = 'sound'): void {
   join(life)
   addCard(life, 0, card)
 }
@@ -85,7 +85,7 @@ function start(
   card: Card = 'sound',
 ): void {
   const { draw } = life
-  come(life, card)
+  signUp(life, card)
   const isYearly = term[0] === 12
   // Firms often want their bills on the first of a month; a trial has its own first day of paying.
   const isSynced = plan === 'business' && !isYearly && draw.chance(50)
@@ -217,7 +217,7 @@ function temporary(life: Life): void {
   const { draw } = life
   const months = draw.between(2, 5)
   const odd = draw.between(0, 20)
-  come(life)
+  signUp(life)
   subscribe(life, {
     plan: 'business',
     term: MONTHLY,
@@ -236,14 +236,14 @@ function changingTerm(life: Life): void {
 }
 
 function retained(life: Life): void {
-  come(life)
+  signUp(life)
   retain(life)
 }
 
 function comingSoon(life: Life): void {
   const { draw } = life
   const days = draw.between(6, 40)
-  come(life)
+  signUp(life)
   subscribe(life, {
     plan: 'business',
     term: MONTHLY,

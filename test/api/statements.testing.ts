@@ -93,13 +93,13 @@ const collecting = (isFull: boolean, status: string | null) => ({
     return [anything(isFull, status)]
   },
   portions: hear,
-  joint: async (ofMany: OfMany<unknown>, items: readonly unknown[]) => {
+  grouped: async (ofMany: OfMany<unknown>, items: readonly unknown[]) => {
     const statement = ofMany(ACCOUNT, items)
-    assert(writesNothing(statement), `a joint statement writes nothing: ${statement.text}`)
+    assert(writesNothing(statement), `a grouped statement writes nothing: ${statement.text}`)
     hear(statement)
     return items.map(() => anything(isFull, status))
   },
-  sendJoint: (ofMany: OfMany<unknown>, items: readonly unknown[]) => hear(ofMany(ACCOUNT, items)),
+  sendGrouped: (ofMany: OfMany<unknown>, items: readonly unknown[]) => hear(ofMany(ACCOUNT, items)),
 })
 
 const STATUSES = [

@@ -11,7 +11,7 @@ import { type DunnedInvoice, insertDunningByHand, listDunned } from '../dunning/
 import type { GatewayDeps } from '../gateways/call.ts'
 import { isDebit, type Way, wayOf } from '../invoices/collection.ts'
 import type { Invoice } from '../invoices/queries.ts'
-import { reasonUntried } from '../invoices/untried.ts'
+import { reasonUntried } from '../invoices/uncollected.ts'
 import { loadPayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'

@@ -30,7 +30,7 @@ export async function drawCustomer(
   tx: Transaction,
   currency: string | null,
 ): Promise<{ id: CustomerId; isHeld: boolean | null }> {
-  const [drawn] = await tx.joint<string | null, { id: CustomerId; isHeld: boolean | null }>(drawing, [currency])
+  const [drawn] = await tx.grouped<string | null, { id: CustomerId; isHeld: boolean | null }>(drawing, [currency])
   assert(drawn, 'a customer has an identifier')
   return drawn
 }
@@ -58,4 +58,4 @@ const insertion: OfMany<NewCustomer> = (account, customers) => sql`
 
 /** Adds a customer, without waiting. */
 export const sendCustomer = (tx: Transaction, customer: NewCustomer, refusals: Refusals): void =>
-  tx.sendJoint(insertion, [customer], refusals)
+  tx.sendGrouped(insertion, [customer], refusals)

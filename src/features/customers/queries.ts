@@ -103,7 +103,7 @@ const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify($
 
 /** Locks a customer and announces nothing: for the job that looks whether he comes back, which would call itself again and again. */
 export const lockToBringBack = async (tx: Transaction, id: CustomerId): Promise<Customer | undefined> =>
-  (await tx.joint<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]
+  (await tx.grouped<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]
 
 const locking: OfMany<CustomerId> = (account, ids) => sql`
     select ${CUSTOMER_COLUMNS} from customers c

@@ -40,7 +40,7 @@ const insertion: OfMany<NewWord> = (account, words) => sql`
     on conflict do nothing`
 
 /** Writes words of records, without waiting. */
-export const sendWords = (tx: Transaction, words: readonly NewWord[]): void => tx.sendJoint(insertion, words)
+export const sendWords = (tx: Transaction, words: readonly NewWord[]): void => tx.sendGrouped(insertion, words)
 
 /** Deletes words that a record bears no more. */
 export const sendGoneWords = (tx: Transaction, list: SearchedList, id: Id, words: readonly string[]): void =>

@@ -65,7 +65,7 @@ export const eventsFrom = (
 
 /** Writes events without waiting: nothing depends on the answer, and a failure rolls the transaction back. */
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>
-  tx.sendJoint(insertionWithDeliveries, events)
+  tx.sendGrouped(insertionWithDeliveries, events)
 
 /** Writes an event that no endpoint is sent by itself, and returns its identifier. */
 export const insertUnsentEvent = async (tx: Transaction, event: NewEvent): Promise<Id> =>

@@ -5,7 +5,7 @@ import { lookupOperation, type Operation, type PathParams, writeOperation } from
 import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl, type Links } from '../../platform/page/links.ts'
 import { outObject, outText } from '../../platform/wire/write.ts'
-import { findLinkedInvoice, raiseLinkCounter } from '../invoices/link-queries.ts'
+import { findLinkedInvoice, raiseLinkCounter } from '../invoices/payment-link-queries.ts'
 import { lockedInvoice, recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { ManualRecord } from '../invoices/resolve-manual.ts'

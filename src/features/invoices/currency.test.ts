@@ -3,7 +3,7 @@ import { startTestService } from '../../../test/support/app.ts'
 import { addCustomer, addPackage, invoicesOf, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { insertSubscribers, rateTermOf } from '../billing-run/run.testing.ts'
-import { listCustomersOfCurrency } from './narrowing-queries.ts'
+import { listCustomersOfCurrency } from './by-customer-queries.ts'
 
 const service = await startTestService()
 

@@ -254,7 +254,7 @@ const applying: OfMany<AppliedDelta & { at: Instant }> = (account, rows) => sql`
 
 /** Moves the sums of what is allocated to invoices, each named once, without waiting. */
 export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
-  tx.sendJoint(
+  tx.sendGrouped(
     applying,
     rows.map((row) => ({ ...row, at })),
   )

@@ -5,8 +5,8 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, addTax, checkBooks, differencesOf, invoicesOf, moveTo } from '../../../test/support/shop.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { addComponent, linesOf, modify, TIERS, use } from '../subscriptions/components.testing.ts'
-import { LEAST_OF_COMPONENTS } from './kept-lines.ts'
-import { shown, writeOut } from './kept-lines.testing.ts'
+import { LEAST_OF_COMPONENTS } from './template-lines.ts'
+import { shown, writeOut } from './template-lines.testing.ts'
 
 /** Invoices of which the lines of seats and usage are kept with a shape: what comes after them finds these lines as it finds rows. */
 

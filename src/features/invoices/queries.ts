@@ -12,7 +12,7 @@ import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
-import { ofCustomers } from './narrowing-queries.ts'
+import { ofCustomers } from './by-customer-queries.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
 
 export const INVOICE_STATUSES = ['Cancelled', 'Draft', 'Paid', 'Pending', 'Due', 'Past Due'] as const

@@ -7,7 +7,7 @@ import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
 import { chooseCollection } from './collection.ts'
-import { hasSameTaxes } from './same-lines.ts'
+import { hasSameTaxes } from './compare-lines.ts'
 import { hasPrices, hasRates, type InvoiceBody } from './manual-wire.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
 import {

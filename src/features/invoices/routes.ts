@@ -8,7 +8,7 @@ import { type Operation, lookupOperation, type PathParams, readOperation } from 
 import { checkDates } from '../../platform/http/query.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { ofCustomerInPath } from '../customers/record.ts'
-import { findBilledCustomer, listCustomersOfCurrency } from './narrowing-queries.ts'
+import { findBilledCustomer, listCustomersOfCurrency } from './by-customer-queries.ts'
 import { type ManualDeps, manualInvoiceOperations } from './manual-routes.ts'
 import { invoicePortions, lookUpLines } from './load-parts.ts'
 import {

@@ -4,7 +4,7 @@ import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
 import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
-import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
+import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import {
   arrayLiteral,
   asCount,
@@ -29,7 +29,7 @@ export const BATCH_INVOICES_MAX = 128
 export const BATCH_ENTRIES_MAX = 1024
 
 /** Entry of a shape: one that invoices post alike, without who they are. */
-export interface ShapeEntry {
+export interface TemplateEntry {
   line: number
   currency: string
   debit: string
@@ -66,7 +66,7 @@ export const listPostingShapes = (tx: Transaction, hashes: readonly string[]) =>
 export function sendPostingShapes(
   tx: Transaction,
   hashes: readonly string[],
-  entries: readonly (ShapeEntry & { shape: number })[],
+  entries: readonly (TemplateEntry & { shape: number })[],
 ): void {
   const { names, values, source } = shapeRelation(entries, SHAPE_ENTRY_COLUMNS)
   tx.send(sql`
@@ -81,7 +81,7 @@ export function sendPostingShapes(
 }
 
 /** Draws identifiers of entries. */
-export const drawEntryIds = async (tx: Transaction, count: number): Promise<Stretch[]> =>
+export const drawEntryIds = async (tx: Transaction, count: number): Promise<IdRange[]> =>
   (await drawIds(tx, [{ sequence: 'ledger_entries_entry_id_seq', count }])).flat()
 
 /** Batch to be written: a stretch of the invoices that are posted together. */
@@ -228,7 +228,7 @@ export const batchedEntriesOfInvoices = (account: AccountId, condition: Fragment
    where i.account_id = ${account} and b.customer_ids[${PLACE}::integer] = i.customer_id ${condition}`
 
 /** A batch as it is stored. */
-export interface StoredBatch {
+export interface StoredPack {
   /** Identifier of its first entry. */
   id: Id
   firstInvoiceId: InvoiceId
@@ -250,13 +250,13 @@ const BATCH = fragment`
   array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.shape_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
 
 /** Lists batches behind an identifier of an entry, in the order of their entries. */
-export const listPostingBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
-  db.rows<StoredBatch>(sql`
+export const listPostingPacks = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<StoredPack>(sql`
     select ${BATCH} from posting_batches b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
 
 /** Lists the entries of shapes, in the order in which they are posted. */
-export const listShapeEntries = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<ShapeEntry & { shapeId: Id; hash: string | null }>(sql`
+export const listTemplateEntries = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<TemplateEntry & { shapeId: Id; hash: string | null }>(sql`
     select s.posting_shape_id as "shapeId", encode(p.hash, 'hex') as "hash", s.line, s.currency, s.debit, s.credit, s.tax_name as "taxName",
            s.tax_rate::text as "taxRate", s.tax_number as "taxNumber", s.amount_minor as "amountMinor", s.dated
       from posting_shape_entries s left join posting_shapes p on p.account_id = ${account} and p.posting_shape_id = s.posting_shape_id

@@ -1,6 +1,6 @@
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listShapeEntries, type ShapeEntry, type StoredBatch } from './batch-queries.ts'
+import { listTemplateEntries, type TemplateEntry, type StoredPack } from './batch-queries.ts'
 
 /** Batches of postings as they are read again: their members, and the shapes that these have. */
 
@@ -15,7 +15,7 @@ export interface Member {
 }
 
 /** Returns the invoices of a batch, in their order. */
-export function membersOf({ firstInvoiceId, customerIds, shapeIds }: StoredBatch): Member[] {
+export function membersOf({ firstInvoiceId, customerIds, shapeIds }: StoredPack): Member[] {
   const shapes = shapeIds.split(',').map(BigInt)
   return customerIds.split(',').map((customerId, place) => ({
     invoiceId: firstInvoiceId + BigInt(place),
@@ -25,12 +25,12 @@ export function membersOf({ firstInvoiceId, customerIds, shapeIds }: StoredBatch
 }
 
 /** Returns the identifiers of the shapes that invoices of some batches have, each once. */
-export const shapeIdsOf = (batches: readonly StoredBatch[]): Id[] =>
+export const shapeIdsOf = (batches: readonly StoredPack[]): Id[] =>
   [...new Set(batches.flatMap(({ shapeIds }) => shapeIds.split(',')))].map(BigInt)
 
 /** A shape as it is stored. */
 export interface StoredShape {
-  entries: readonly ShapeEntry[]
+  entries: readonly TemplateEntry[]
   /** In hexadecimal; null where the entries belong to no shape. */
   hash: string | null
 }
@@ -46,7 +46,7 @@ export function shapeReader(db: Queryable, account: Id) {
     const missing = [...wanted].filter((id) => !known.has(id))
     if (missing.length === 0) return known
     if (known.size > SHAPES_KEPT) known.clear()
-    const rows = await listShapeEntries(db, account, known.size === 0 ? [...wanted] : missing)
+    const rows = await listTemplateEntries(db, account, known.size === 0 ? [...wanted] : missing)
     for (const { shapeId, hash, ...entry } of rows) {
       const shape = known.get(shapeId)
       known.set(shapeId, { hash, entries: [...(shape?.entries ?? []), entry] })

@@ -25,7 +25,7 @@ export async function post(tx: Transaction, all: readonly CustomerPostings[], at
 /** Posts without waiting: for changes that need not know what is left unallocated. */
 export function sendPostings(tx: Transaction, all: readonly CustomerPostings[], at: Instant): void {
   const posted = timed(all, at)
-  if (posted.length > 0) tx.sendJoint(posting, posted)
+  if (posted.length > 0) tx.sendGrouped(posting, posted)
 }
 
 const timed = (all: readonly CustomerPostings[], at: Instant): TimedPostings[] =>

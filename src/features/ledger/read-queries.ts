@@ -3,7 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { orderedRows } from '../../platform/database/walked.ts'
+import { orderedRows } from '../../platform/database/planner-hints.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { BATCH_ENTRIES_MAX, batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
 

@@ -16,7 +16,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
 import { listOpen, listOwed } from './open-queries.ts'
 import { checkAllocated, labelOf } from './rules.ts'
-import { type Room, roomFor } from './room.ts'
+import { type Room, roomFor } from './pending-lines-room.ts'
 import type { Asked, MoneyContext, OwedDocument, WantedState } from './types.ts'
 
 /** Plans what a record's money is allocated to, checked against the documents as they stand; the caller has locked the customer. */

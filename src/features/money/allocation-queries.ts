@@ -140,7 +140,7 @@ const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => 
 
 /** Writes new allocations under identifiers drawn ahead, without waiting. */
 export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
-  tx.sendJoint(
+  tx.sendGrouped(
     insertion,
     rows.map((row) => ({ ...row, at })),
   )

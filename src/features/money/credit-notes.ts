@@ -20,14 +20,14 @@ import { localeOfAccount } from '../../platform/locale/format.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { getSender } from '../outbox/queries.ts'
-import { addCredited } from '../invoices/kept-line-queries.ts'
+import { addCredited } from '../invoices/template-line-queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { insertNegative, type NewNegative } from './adjustment-queries.ts'
 import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
-import { withRoom } from './give-way.ts'
+import { withRoom } from './release-pending-lines.ts'
 import { reasonOfNote } from './note-reason.ts'
 import { listOpen } from './open-queries.ts'
-import { roomFor } from './room.ts'
+import { roomFor } from './pending-lines-room.ts'
 import {
   drawSettlementIds,
   type InvoiceToSettle,

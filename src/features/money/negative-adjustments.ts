@@ -9,7 +9,7 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import { sendChangedWords } from '../customers/words.ts'
-import { addCredited } from '../invoices/kept-line-queries.ts'
+import { addCredited } from '../invoices/template-line-queries.ts'
 import {
   deleteNegative,
   findNegative,
@@ -24,7 +24,7 @@ import {
 import { checkTarget, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
 import { loadCorrected } from './corrected.ts'
-import { withRoom } from './give-way.ts'
+import { withRoom } from './release-pending-lines.ts'
 import { lockedRecord, recordMoneyEvent, withAllocations } from './records.ts'
 import { type AskedRelief, endReliefs, recoveryContext, relieve } from './relief.ts'
 import { checkCurrencyEdit } from './rules.ts'

@@ -109,7 +109,7 @@ export async function drawPaymentIds(
   allocationCount: number,
   currency: string | null = null,
 ): Promise<DrawnIds & { isHeld: boolean | null }> {
-  const [drawn] = await tx.joint<NewIds, DrawnIds & { isHeld: boolean | null }>(drawing, [
+  const [drawn] = await tx.grouped<NewIds, DrawnIds & { isHeld: boolean | null }>(drawing, [
     { allocationCount, currency },
   ])
   assert(drawn, 'a payment has an identifier')
@@ -140,7 +140,7 @@ const insertion: OfMany<Payment> = (account, payments) => sql`
              origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz)`
 
 /** Writes a payment with what will be allocated of it. */
-export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendJoint(insertion, [row])
+export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendGrouped(insertion, [row])
 
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
   tx.send(sql`

@@ -16,7 +16,7 @@ import { loseMoney } from '../dunning/lost.ts'
 import { type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
 import { applyNotesOf } from './apply-unallocated.ts'
-import { onOpenDay, withRoom } from './give-way.ts'
+import { onOpenDay, withRoom } from './release-pending-lines.ts'
 import {
   type ChargeOfPayment,
   type DrawnIds,

@@ -65,7 +65,7 @@ interface StoredTexts {
 export type Stored<M extends Rendered> = Omit<M, keyof Rendered> & StoredTexts
 
 /** Returns a mail with its texts. They are the same whenever it is read. */
-export function written<M extends Rendered & { messageId: string }>(row: Stored<M>): M & { facts: string | null } {
+export function withTexts<M extends Rendered & { messageId: string }>(row: Stored<M>): M & { facts: string | null } {
   const { facts, messageId } = row
   const texts = facts === null ? {} : composeInvoiceMail(JSON.parse(facts) as InvoiceMailFacts, messageId)
   return { ...row, ...texts } as unknown as M & { facts: string | null }

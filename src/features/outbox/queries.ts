@@ -5,7 +5,7 @@ import { texts } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
-import { type Stored, written } from './invoice-mail.ts'
+import { type Stored, withTexts } from './invoice-mail.ts'
 import { SIGNED_MANDATE } from './mandate-template.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -74,7 +74,7 @@ export async function findMail(db: Queryable, account: AccountId, id: Id): Promi
     db,
     sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`,
   )
-  return found && written(found)
+  return found && withTexts(found)
 }
 
 export type LockedMail = Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>
@@ -108,7 +108,7 @@ export const listMails = async (
     await db.rows<Stored<Mail>>(
       sql`select ${COLUMNS} from outbox where account_id = ${account} ${conditions(filter)} order by outbox_id ${inPage(start, limit)}`,
     )
-  ).map((row) => written(row))
+  ).map((row) => withTexts(row))
 
 export const countMails = (db: Queryable, account: AccountId, filter: MailFilter) =>
   countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)

@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import { type Stored, written } from './invoice-mail.ts'
+import { type Stored, withTexts } from './invoice-mail.ts'
 import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from './queries.ts'
 
 /**
@@ -71,7 +71,7 @@ export const claimMails = async (
            o.open_addresses as "open", o.taken_at as "takenAt", o.message_id as "messageId", o.subject, o.text_body as "text",
            o.html_body as "html", o.facts, o.sealed_bodies as "sealed", o.document_kind as "documentKind", o.document_id as "documentId", o.tries,
            due.before is null and not o.is_released and o.written_at < ${freshAfter} as "isStale"`)
-  ).map((row) => written(row))
+  ).map((row) => withTexts(row))
 
 /** A mail of which a status is changed. */
 export interface ChangedMail {

@@ -5,7 +5,7 @@ import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { type OfMany, oneRow, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
 
 /** The usage of components by cycle: whole chunks a statement. */
 
@@ -150,7 +150,7 @@ const writing: OfMany<UsageCycleRow> = (account, cycles) => {
 
 /** Writes usage by cycle, new cycles and known ones, without waiting. Each is named once in a transaction that several requests share. */
 export function sendUsageCycles(tx: Transaction, cycles: readonly UsageCycleRow[]): void {
-  if (cycles.length > 0) tx.sendJoint(writing, cycles)
+  if (cycles.length > 0) tx.sendGrouped(writing, cycles)
 }
 
 /** Forgets cycles of usage: of a start that is another now, nothing is counted any more. */

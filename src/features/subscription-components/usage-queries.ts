@@ -12,7 +12,7 @@ import {
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
 
 /** Reports of usage as they came. */
 
@@ -88,7 +88,7 @@ export const drawUsageIds = async (tx: Transaction, count: number): Promise<Id[]
   count === 0
     ? []
     : (
-        await tx.joint<null, { id: Id }>(
+        await tx.grouped<null, { id: Id }>(
           drawing,
           Array.from({ length: count }, () => null),
         )
@@ -105,7 +105,7 @@ const insertionOfDrawn: OfMany<DrawnEntry> = (account, entries) =>
 
 /** Writes reports, in order, under identifiers drawn ahead, without waiting. Keys are new ones, each once. */
 export const sendUsage = (tx: Transaction, entries: readonly UsageEntry[], ids: readonly Id[], at: Instant): void =>
-  tx.sendJoint(
+  tx.sendGrouped(
     insertionOfDrawn,
     entries.map((entry, place) => ({ ...entry, id: ids[place] as Id, at })),
   )

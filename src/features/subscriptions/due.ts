@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { type DueContext, dueKind } from '../billing-run/due-kind.ts'
 import { applyPlans, planContext, planPausedEnd, planSubscription } from './bill.ts'
 import { CHARGED_ONCE } from './failing.ts'
-import { billSteady } from './stamp.ts'
+import { billShared } from './stamp.ts'
 import type { BillableSubscription } from './queries.ts'
 import { dueSubscriptions, sweepCycles } from './cycles.ts'
 import { listDueForPlanning, listDueSubscriptions, pausedEnds } from './due-queries.ts'
@@ -28,7 +28,7 @@ const ONE_BY_ONE = {
 }
 
 /** The due kind of subscriptions that have something to bill on a day. */
-export const subscriptionsDue = dueKind({ ...ONE_BY_ONE, billAlike: billSteady })
+export const subscriptionsDue = dueKind({ ...ONE_BY_ONE, billAlike: billShared })
 
 /** The same, with each subscription planned and written by itself: what the other has to be equal to. */
 export const subscriptionsDueOneByOne = dueKind(ONE_BY_ONE)

@@ -220,7 +220,7 @@ export const findLockedSubscription = async (
   tx: Transaction,
   id: SubscriptionId,
 ): Promise<SubscriptionView | undefined> =>
-  (await tx.joint<SubscriptionId, SubscriptionView>(viewing, [id], (row, ids) => ids.includes(row.id)))[0]
+  (await tx.grouped<SubscriptionId, SubscriptionView>(viewing, [id], (row, ids) => ids.includes(row.id)))[0]
 
 export interface SubscriptionFilter {
   /** Updated at this instant or later. */
@@ -304,7 +304,7 @@ const locking: OfMany<SubscriptionId> = (account, ids) => sql`
 
 /** Locks the customers of subscriptions in identifier order, as every writer does. */
 export const lockCustomersOf = async (tx: Transaction, ids: readonly SubscriptionId[]): Promise<void> =>
-  void (await tx.joint(locking, ids, () => false))
+  void (await tx.grouped(locking, ids, () => false))
 
 /** Locks the customers of subscriptions whom no other transaction holds. Returns the customer of each subscription whose customer is held. */
 export async function holdCustomersOf(

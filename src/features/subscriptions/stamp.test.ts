@@ -9,7 +9,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { LEAST_OF_COMPONENTS } from '../invoices/kept-lines.ts'
+import { LEAST_OF_COMPONENTS } from '../invoices/template-lines.ts'
 import type { DueContext, DueKind, Planned } from '../billing-run/due-kind.ts'
 import { lockCustomers } from '../customers/queries.ts'
 import { addCard, CARDS } from '../collection/shop.testing.ts'
@@ -17,9 +17,9 @@ import { listTaxRules } from '../tax-settings/queries.ts'
 import { planContext, planSubscription } from './bill.ts'
 import { subscriptionsDue, subscriptionsDueOneByOne } from './due.ts'
 import { listDueSubscriptions } from './due-queries.ts'
-import { listSteady } from './steady-queries.ts'
-import { alikeOf, splitGroups } from './steady-shapes.ts'
-import { planSteady } from './steady.ts'
+import { listSharedBilling } from './shared-billing-queries.ts'
+import { groupsByFacts, splitGroups } from './shared-plans.ts'
+import { planSharedBilling } from './shared-billing.ts'
 
 /**
  * Subscriptions that are billed by their shapes leave what they leave when each is planned and written by itself: every row of every table, to the byte,
@@ -438,8 +438,8 @@ const countsOf = (all: readonly Planned[]) => {
 
 async function listAlike(tx: Transaction, customers: readonly CustomerId[], day: IsoDate) {
   const due = { day, runId: 0n }
-  const { groups } = await listSteady(tx, tx.account, customers, due)
-  return alikeOf(tx, splitGroups(groups, await listTaxRules(tx, tx.account)), due)
+  const { groups } = await listSharedBilling(tx, tx.account, customers, due)
+  return groupsByFacts(tx, splitGroups(groups, await listTaxRules(tx, tx.account)), due)
 }
 
 /** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds; invoices whose lines of components are kept, or are rows. */
@@ -464,7 +464,7 @@ async function partsOf(tx: Transaction, { day, customers }: Due): Promise<Custom
   if (unpaused.length === 0) return []
   const alike: CustomerId[] = []
   for (const { facts, members } of await listAlike(tx, unpaused, day)) {
-    const plan = planSteady(facts, plans, day)
+    const plan = planSharedBilling(facts, plans, day)
     if (!plan) continue
     alike.push(...members.map(({ customerId }) => customerId))
     if (facts.components.length > 0) counts.components += members.length
@@ -485,7 +485,7 @@ async function expectPlans(tx: Transaction, customers: readonly CustomerId[], da
   const records = await listDueSubscriptions(tx, tx.account, customers, due)
   const plans = await planContext(tx, about, records)
   for (const { facts, members } of await listAlike(tx, customers, day)) {
-    const plan = planSteady(facts, plans, day)
+    const plan = planSharedBilling(facts, plans, day)
     if (!plan) continue
     for (const { id } of members) {
       const record = records.find((one) => one.id === id)

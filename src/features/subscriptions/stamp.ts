@@ -7,37 +7,37 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { DueDay } from '../../platform/database/due.ts'
 import type { DueContext } from '../billing-run/due-kind.ts'
 import type { IssueContext } from '../invoices/issue.ts'
-import { issueShapes } from '../invoices/issue-shapes.ts'
+import { issueInBulk } from '../invoices/issue-in-bulk.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 import type { ComponentsChange } from '../subscription-components/write.ts'
 import type { BillingPlan } from './bill.ts'
 import { findSweptOn } from './cycle-queries.ts'
-import { listSteady, type SteadyMember } from './steady-queries.ts'
+import { listSharedBilling, type SharedBillingMember } from './shared-billing-queries.ts'
 import { moveToState } from './state-queries.ts'
-import { type SteadyShape, shapesOf } from './steady-shapes.ts'
+import { type SharedPlan, sharedPlansOf } from './shared-plans.ts'
 import { writeComponentsOf } from './written-components.ts'
 
 /** Billing steady subscriptions by their shapes: the plan of a shape is written for all who share it. */
 
-const NOTHING_STEADY = { plans: [], isAll: false }
+const NOTHING_SHARED = { plans: [], isAll: false }
 
 /**
  * Bills the steady subscriptions of locked customers that are due on a day. Returns a plan for each, one for all of a shape, and whether
  * nothing else is due.
  */
-export async function billSteady(
+export async function billShared(
   tx: Transaction,
   context: DueContext,
   customers: readonly CustomerId[],
   due: DueDay,
 ): Promise<{ plans: BillingPlan[]; isAll: boolean }> {
-  const { groups, dueCount } = await listSteady(tx, tx.account, customers, due)
-  if (groups.length === 0) return NOTHING_STEADY
-  const [shaped, sweptOn] = await Promise.all([shapesOf(tx, context, groups, due), findSweptOn(tx)])
+  const { groups, dueCount } = await listSharedBilling(tx, tx.account, customers, due)
+  if (groups.length === 0) return NOTHING_SHARED
+  const [shaped, sweptOn] = await Promise.all([sharedPlansOf(tx, context, groups, due), findSweptOn(tx)])
   const found = shaped.flatMap(({ shape, members }) =>
     members.map((member): Found => ({ member, shape, order: Number(member.customerId) })),
   )
-  if (found.length === 0) return NOTHING_STEADY
+  if (found.length === 0) return NOTHING_SHARED
   // Each customer has one.
   found.sort((a, b) => a.order - b.order)
   // Nobody is put in cycle on a day that a run is through with, as one may be whose clock stood later before.
@@ -47,8 +47,8 @@ export async function billSteady(
 
 /** A subscription that is billed by a shape. */
 interface Found {
-  member: SteadyMember
-  shape: SteadyShape
+  member: SharedBillingMember
+  shape: SharedPlan
   /** The customer's identifier, which is below 2^53, as what is compared quickly. */
   order: number
 }
@@ -70,7 +70,7 @@ async function write(
     subscriptionIds: members.map(({ id }) => id),
     shapeOf: places,
   }
-  await issueShapes(tx, context, shaped, AFTER_ISSUE)
+  await issueInBulk(tx, context, shaped, AFTER_ISSUE)
 }
 
 /** Moves subscriptions to their next period. They are left in few states: what they cost is in none of them. */

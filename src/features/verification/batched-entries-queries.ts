@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { hashedRows } from '../../platform/database/walked.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>

@@ -1,13 +1,13 @@
 import type { Posting } from '../../engine/money/postings.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listPostingBatches, type ShapeEntry } from '../ledger/batch-queries.ts'
+import { listPostingPacks, type TemplateEntry } from '../ledger/batch-queries.ts'
 import { type Member, membersOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
 import { type BatchedAlike, findBatches, listBatchedAlike } from './batched-entries-queries.ts'
 import type { Check, Report } from './difference.ts'
 import { comparePage } from './entries.ts'
 import { listEntriesOfRecord } from './entries-queries.ts'
-import { EXPECTED, type Expected } from './expected.ts'
+import { EXPECTED, type Expected } from './expected-postings.ts'
 import { eachSpan, PAGE_SIZE } from './pages.ts'
 import type { Span } from './pages-queries.ts'
 import { fromMark } from './posting-batches.ts'
@@ -68,11 +68,11 @@ async function arePosted(tx: Transaction, groups: readonly BatchedAlike[], shape
   )
 }
 
-const entriesOf = (shape: StoredShape | undefined): readonly ShapeEntry[] => shape?.entries ?? []
+const entriesOf = (shape: StoredShape | undefined): readonly TemplateEntry[] => shape?.entries ?? []
 
 /** Lists the invoices of the batches whose first entries a span has. */
 async function listMembers(tx: Transaction, { after, upTo }: Span): Promise<Member[]> {
-  const batches = await listPostingBatches(tx, tx.account, after, BATCHES_AT_ONCE)
+  const batches = await listPostingPacks(tx, tx.account, after, BATCHES_AT_ONCE)
   return batches.filter(({ id }) => id <= upTo).flatMap(membersOf)
 }
 
@@ -100,12 +100,12 @@ async function compareMembers(
 }
 
 /** Reports whether an invoice stands for just what its shape posts. */
-const isPosted = (expected: Expected | undefined, shape: readonly ShapeEntry[]): boolean =>
+const isPosted = (expected: Expected | undefined, shape: readonly TemplateEntry[]): boolean =>
   expected !== undefined &&
   expected.postings.length === shape.length &&
   expected.postings.every((posting, line) => isEntry(posting, expected.currency, shape[line]!))
 
-const isEntry = (posting: Posting, currency: string | null, entry: ShapeEntry): boolean =>
+const isEntry = (posting: Posting, currency: string | null, entry: TemplateEntry): boolean =>
   posting.event === 'invoice_issued' &&
   !posting.isReversal &&
   posting.debit === entry.debit &&

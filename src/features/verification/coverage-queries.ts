@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/kept-line-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>

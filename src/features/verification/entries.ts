@@ -12,7 +12,7 @@ import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Check, type Report } from './difference.ts'
-import { EXPECTED, type Expected } from './expected.ts'
+import { EXPECTED, type Expected } from './expected-postings.ts'
 import { reportDifferences, textOf, textsOf } from './entry-texts.ts'
 import {
   listBatchedInvoices,

@@ -4,12 +4,12 @@ import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listPostingBatches } from '../ledger/batch-queries.ts'
+import { BATCH_ENTRIES_MAX, listPostingPacks } from '../ledger/batch-queries.ts'
 import { BATCHES_AT_ONCE, membersOf } from '../ledger/batches.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
 import { checkCharge } from './charges.ts'
-import { AlikeInvoicesReader, type OneByOne } from './alike-invoices.ts'
-import { findInvoices } from './alike-invoices-queries.ts'
+import { AlikeInvoicesReader, type OneByOne } from './group-by-facts.ts'
+import { findInvoices } from './group-by-facts-queries.ts'
 import { type Check, type Report } from './difference.ts'
 import { eachSpan, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
 import { checkReferences, ComputedShapes } from './shapes.ts'
@@ -98,7 +98,7 @@ async function checkBatched(
   let looked = 0
   for (;;) {
     reading.goOn()
-    const batches = await listPostingBatches(tx, tx.account, after, BATCHES_AT_ONCE)
+    const batches = await listPostingPacks(tx, tx.account, after, BATCHES_AT_ONCE)
     const ids = batches.flatMap(membersOf).flatMap(({ invoiceId }) => (isWanted(invoiceId) ? [invoiceId] : []))
     if (ids.length > 0) await check(await listInvoicesOf(tx, tx.account, ids))
     looked += ids.length

@@ -1,7 +1,7 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { hashedRows } from '../../platform/database/walked.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
 
 /** A batch whose identifiers are another's too. */
 export interface MisplacedBatch {

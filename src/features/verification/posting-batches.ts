@@ -3,10 +3,10 @@ import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { earlier, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listPostingBatches, type StoredBatch } from '../ledger/batch-queries.ts'
+import { BATCH_ENTRIES_MAX, listPostingPacks, type StoredPack } from '../ledger/batch-queries.ts'
 import { BATCHES_AT_ONCE, membersOf, shapeIdsOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
 import { joinedIdentifiers } from '../ledger/line-identifiers.ts'
-import { hashOfBatch, hashOfShape } from '../ledger/post-shapes.ts'
+import { hashOfPack, hashOfTemplate } from '../ledger/post-in-bulk.ts'
 import type { Check, Report } from './difference.ts'
 import { eachPage, type CheckReading } from './pages.ts'
 import { listBatchIdentifiers, listMisplacedBatches } from './posting-batches-queries.ts'
@@ -19,13 +19,13 @@ type Shapes = ReadonlyMap<Id, StoredShape>
 async function eachBatch(
   tx: Transaction,
   reading: CheckReading,
-  look: (batches: readonly StoredBatch[], shapes: Shapes) => Promise<void> | void,
+  look: (batches: readonly StoredPack[], shapes: Shapes) => Promise<void> | void,
 ): Promise<number> {
   const shapesOf = shapeReader(tx, tx.account)
   let invoices = 0
   await eachPage(
     fromMark(reading),
-    (after, limit) => listPostingBatches(tx, tx.account, after, limit),
+    (after, limit) => listPostingPacks(tx, tx.account, after, limit),
     async (batches) => {
       await look(batches, await shapesOf(shapeIdsOf(batches)))
       for (const { customerIds } of batches) invoices += customerIds.split(',').length
@@ -78,15 +78,15 @@ function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: 
   if (longest > batch.stride)
     report({ ...about, what: 'stride', stored: String(batch.stride), expected: `${longest} or more` })
   const hashed = members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! }))
-  const should = hashOfBatch(batchFacts(batch), hashed, identifiers)
+  const should = hashOfPack(batchFacts(batch), hashed, identifiers)
   // Batches of before do not cover identifiers of lines.
-  if (should !== batch.hash && hashOfBatch(batchFacts(batch), hashed, '') !== batch.hash)
+  if (should !== batch.hash && hashOfPack(batchFacts(batch), hashed, '') !== batch.hash)
     report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
 }
 
 /** A batch with the identifiers that lines and taxes of its invoices have, as its hash covers them. */
 interface ReadBatch {
-  batch: StoredBatch
+  batch: StoredPack
   identifiers: string
 }
 
@@ -94,7 +94,7 @@ type About = { customerId: null; recordType: 'ledger_batch'; recordId: Id }
 
 /** Compares the days by which a batch is found with those of its entries. */
 function checkDays(
-  batch: StoredBatch,
+  batch: StoredPack,
   { from, to }: { from: IsoDate; to: IsoDate },
   about: About,
   report: Report,
@@ -103,7 +103,7 @@ function checkDays(
   report({ ...about, what: 'days', stored: `${batch.from} to ${batch.to}`, expected: `${from} to ${to}` })
 }
 
-const batchFacts = ({ id, firstInvoiceId, stride, postedAt }: StoredBatch) => ({
+const batchFacts = ({ id, firstInvoiceId, stride, postedAt }: StoredPack) => ({
   firstEntryId: id,
   firstInvoiceId,
   stride,
@@ -120,7 +120,7 @@ function checkShape(id: Id, shape: StoredShape | undefined, about: About, report
   // Identifiers of entries follow from it.
   for (const [place, { line }] of shape.entries.entries())
     if (line !== place) report({ ...about, what: `line of ${what}`, stored: String(line), expected: String(place) })
-  const hash = hashOfShape(shape.entries)
+  const hash = hashOfTemplate(shape.entries)
   if (hash !== shape.hash)
     report({
       ...about,

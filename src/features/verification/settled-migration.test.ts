@@ -9,8 +9,8 @@ import { sql } from '../../platform/database/sql.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { post } from '../ledger/post.ts'
 import { creditOf, invoiceOf } from '../money/money.testing.ts'
-import { EXPECTED } from './expected.ts'
-import { listAllocationRecords } from './expected-queries.ts'
+import { EXPECTED } from './expected-postings.ts'
+import { listAllocationRecords } from './expected-postings-queries.ts'
 
 /**
  * A database from before there were settlements, when shares of taxes belonged to allocations: a note of the service before a caller's, a share

@@ -14,7 +14,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listSettlements, type Settlement } from '../money/settlement-queries.ts'
 import type { Check, Report } from './difference.ts'
-import { listPostedInvoiceTaxes } from './expected-queries.ts'
+import { listPostedInvoiceTaxes } from './expected-postings-queries.ts'
 import { eachPage } from './pages.ts'
 import {
   type CheckedSettlement,

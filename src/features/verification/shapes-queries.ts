@@ -1,7 +1,7 @@
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { hashedShapes } from '../invoices/kept-line-queries.ts'
+import { hashedShapes } from '../invoices/template-line-queries.ts'
 
 /** Shape of invoices as it is stored: its hash as hexadecimal digits. */
 interface StoredShape {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
-import { LEAST_OF_COMPONENTS } from '../invoices/kept-lines.ts'
+import { LEAST_OF_COMPONENTS } from '../invoices/template-lines.ts'
 import { addComponent, modify, TIERS } from '../subscriptions/components.testing.ts'
 import { reported, tamperWith } from './tamper.testing.ts'
 import type { CheckedInvoice } from './invoices-queries.ts'

@@ -3,7 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import { hashedRows } from '../../platform/database/walked.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { heldBelow } from '../ledger/batch-queries.ts'
 
 /** Sums of what invoices of a day were taxed on, beside what these come to, in minor units. */

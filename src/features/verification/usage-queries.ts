@@ -3,7 +3,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import { hashedRows } from '../../platform/database/walked.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
 import type { Span } from './pages-queries.ts'
 
 /** A usage cycle whose stored invoiced units differ from those that its last charge priced. */

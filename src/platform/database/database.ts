@@ -23,7 +23,7 @@ export interface Queryable {
   readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
   /** Left out where nobody else asks. */
-  readonly joint?: Joint
+  readonly grouped?: Grouped
 }
 
 /** Makes one statement for items of an account: it answers a row for each, in their order, or rows that show which item they are of. */
@@ -33,7 +33,7 @@ export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => State
  * Reads, locks or draws what items are about, and writes nothing. What requests that share a transaction ask for at once is one statement. `isOf` finds the
  * rows of these items; left out: there is one for each.
  */
-export type Joint = <Item, Row>(
+export type Grouped = <Item, Row>(
   ofMany: OfMany<Item>,
   items: readonly Item[],
   isOf?: (row: Row, items: readonly Item[]) => boolean,
@@ -46,16 +46,16 @@ export const rowsOfMany = <Item, Row>(
   ofMany: OfMany<Item>,
   items: readonly Item[],
   isOf: (row: Row, items: readonly Item[]) => boolean,
-): Promise<Row[]> => (db.joint ? db.joint(ofMany, items, isOf) : db.rows<Row>(ofMany(account, items)))
+): Promise<Row[]> => (db.grouped ? db.grouped(ofMany, items, isOf) : db.rows<Row>(ofMany(account, items)))
 
 /** A transaction of one account. */
 export interface Transaction extends Queryable {
   readonly account: AccountId
   /** Runs a statement after those before it, without waiting for its answer; if it fails, nothing is committed. */
   send(statement: Statement): void
-  readonly joint: Joint
+  readonly grouped: Grouped
   /** Writes items in the same way, without waiting; if it fails, nothing is committed. `refusals` are those of constraints, see `refuseOn`. */
-  sendJoint<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
+  sendGrouped<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
   /** Runs the callback after the commit, and not at all after a rollback. */
   afterCommit(callback: () => void): void
   /** The rows of a statement as they are when it begins, so many at a time; other statements may run between the portions. */
@@ -72,7 +72,7 @@ export interface Transaction extends Queryable {
 }
 
 /** Statements of one of the requests that share a transaction. */
-export type StatementsOfPart = Pick<Transaction, 'rows' | 'send' | 'joint' | 'sendJoint'>
+export type StatementsOfPart = Pick<Transaction, 'rows' | 'send' | 'grouped' | 'sendGrouped'>
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'

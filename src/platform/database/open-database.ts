@@ -24,7 +24,7 @@ import type { Connection, Database, StatementsOfPart, Transaction, TransactionSe
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
-import { gatherOn, type SharedPart } from './gathered.ts'
+import { pipelineOn, type SharedPart } from './pipelined.ts'
 
 /** Of one statement of the service's own work: billing runs, and what it does beside requests. */
 const WORK_STATEMENT_MS = 30 * 60_000
@@ -207,7 +207,7 @@ const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
     sendTogether(client)
     return runRows(client, statement)
   },
-  joint: (ofMany, items) => {
+  grouped: (ofMany, items) => {
     sendTogether(client)
     return runRows(client, ofMany(account, items))
   },
@@ -233,7 +233,7 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
-  const gathered = settings.gathered && gatherOn(client, account, [BEGIN])
+  const gathered = settings.gathered && pipelineOn(client, account, [BEGIN])
   const whole: SharedPart = gathered?.part() ?? partAlone(client, account)
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
@@ -269,11 +269,11 @@ async function transact<T>(
       throw error
     }
   }
-  const statementsOf = ({ rows, joint }: SharedPart): StatementsOfPart => ({
+  const statementsOf = ({ rows, grouped }: SharedPart): StatementsOfPart => ({
     rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
     send: (statement) => send(rows(statement)),
-    joint: (ofMany, items, isOf) => awaited(joint(ofMany, items, isOf)),
-    sendJoint: (ofMany, items, refusals = {}) => send(refuseOn(joint(ofMany, items), refusals)),
+    grouped: (ofMany, items, isOf) => awaited(grouped(ofMany, items, isOf)),
+    sendGrouped: (ofMany, items, refusals = {}) => send(refuseOn(grouped(ofMany, items), refusals)),
   })
   let result: T
   try {

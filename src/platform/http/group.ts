@@ -49,13 +49,13 @@ class Member {
         enter(true)
         own.send(statement)
       },
-      joint: async (ofMany, items, isOf) => {
+      grouped: async (ofMany, items, isOf) => {
         enter(false)
-        return own.joint(ofMany, items, isOf)
+        return own.grouped(ofMany, items, isOf)
       },
-      sendJoint: (ofMany, items, refusals) => {
+      sendGrouped: (ofMany, items, refusals) => {
         enter(true)
-        own.sendJoint(ofMany, items, refusals)
+        own.sendGrouped(ofMany, items, refusals)
       },
       afterCommit: (callback) => this.#committed.push(callback),
       portions: leave,

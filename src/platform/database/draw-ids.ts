@@ -6,7 +6,7 @@ import { type Fragment, fragment, namesOf, sql } from './sql.ts'
 /** Identifiers drawn ahead from sequences that every writer draws from without a lock. */
 
 /** Identifiers that follow each other without a gap. */
-export interface Stretch {
+export interface IdRange {
   first: Id
   count: number
 }
@@ -21,7 +21,7 @@ export interface Draw {
  * Draws identifiers from sequences. Returns those of each, in rising order, as stretches: mostly one, more where another writer drew in between. A
  * sequence gives a session ever higher ones, so nothing is sorted.
  */
-export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<Stretch[][]> {
+export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<IdRange[][]> {
   const rows = await tx.rows<{ place: number; first: Id | null; count: number; all: string | null }>(
     sql`${draws.map(drawnFrom).reduce((all, one) => fragment`${all} union all ${one}`)}`,
   )
@@ -29,7 +29,7 @@ export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<
     const row = rows.find((one) => one.place === place)
     assert(row, 'each sequence has a row')
     if (row.first === null) return []
-    return row.all === null ? [{ first: row.first, count: row.count }] : stretchesOf(row.all.split(',').map(BigInt))
+    return row.all === null ? [{ first: row.first, count: row.count }] : rangesOf(row.all.split(',').map(BigInt))
   })
 }
 
@@ -39,8 +39,8 @@ const drawnFrom = ({ sequence, count }: Draw, place: number): Fragment => fragme
          case when ids[cardinality(ids)] - ids[1] >= cardinality(ids) then array_to_string(ids, ',') end as "all"
     from (select array(select nextval('${namesOf(sequence)}') from (select generate_series(1, ${count}::integer)) as each) as ids) as drawn`
 
-function stretchesOf(ids: readonly Id[]): Stretch[] {
-  const found: Stretch[] = []
+function rangesOf(ids: readonly Id[]): IdRange[] {
+  const found: IdRange[] = []
   for (const id of ids) {
     const last = found.at(-1)
     if (last && id === last.first + BigInt(last.count)) last.count += 1
@@ -50,5 +50,5 @@ function stretchesOf(ids: readonly Id[]): Stretch[] {
 }
 
 /** Returns the identifiers of stretches one by one. */
-export const idsOfStretches = (stretches: readonly Stretch[]): Id[] =>
+export const idsOfRanges = (stretches: readonly IdRange[]): Id[] =>
   stretches.flatMap(({ first, count }) => Array.from({ length: count }, (_, place) => first + BigInt(place)))

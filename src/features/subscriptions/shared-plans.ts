@@ -7,69 +7,74 @@ import type { DueDay } from '../../platform/database/due.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { DueContext } from '../billing-run/due-kind.ts'
 import { fillTextsOf } from '../invoices/issue.ts'
-import { type InvoiceShape, invoiceShape } from '../invoices/issue-shapes.ts'
+import { type InvoiceTemplate, invoiceTemplate } from '../invoices/issue-in-bulk.ts'
 import { asksForBusiness, isBusiness } from '../invoices/lines.ts'
-import { listSharedComponents, type SharedComponents } from '../subscription-components/alike.ts'
+import { listSharedComponents, type SharedComponents } from '../subscription-components/group-by-facts.ts'
 import { type BillingPlan, type PlanContext, planContext } from './bill.ts'
 import { findPriceMark, listOffers } from './due-queries.ts'
 import { stateKeyOf } from './state-queries.ts'
-import { planSteady, type SteadyFacts } from './steady.ts'
-import { listSteadyFacts, type ReadFacts, type SteadyGroup, type SteadyMember } from './steady-queries.ts'
+import { planSharedBilling, type BillingFacts } from './shared-billing.ts'
+import {
+  listBillingFacts,
+  type ReadFacts,
+  type SharedBillingGroup,
+  type SharedBillingMember,
+} from './shared-billing-queries.ts'
 
 /**
  * Shapes of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
  * anything of that is another one, it is planned anew.
  */
 
-export interface SteadyShape {
+export interface SharedPlan {
   plan: BillingPlan
-  issued: InvoiceShape
+  issued: InvoiceTemplate
   /** The state that it leaves, as one text. */
   state: string
 }
 
 /** A shape, null where its facts make no plain invoice, and the offer of its price that it was planned from: still the same when prices were last marked as changed. */
-interface KnownShape {
+interface KnownPlan {
   offer: string
   priceMark: bigint
-  shape: SteadyShape | null
+  shape: SharedPlan | null
 }
 
 /** Memory of a run: the circumstances under which its shapes hold, and these by the facts of their group and the rest of their key. */
 interface Remembered {
   circumstances: string
-  byFacts: Map<string, Map<string, KnownShape>>
+  byFacts: Map<string, Map<string, KnownPlan>>
   count: number
 }
 
 const REMEMBERED = new WeakMap<object, Remembered>()
 
 /** Shapes remembered at a time: when there are more, all are planned again. */
-const SHAPES_MAX = 5000
+const PLANS_MAX = 5000
 
 /** Returns what a run remembers that still holds under the circumstances. */
 function rememberedOf(memory: object = {}, about: unknown): Remembered {
   const circumstances = jsonText(about)
   const known = REMEMBERED.get(memory)
-  if (known?.circumstances === circumstances && known.count < SHAPES_MAX) return known
+  if (known?.circumstances === circumstances && known.count < PLANS_MAX) return known
   const begun: Remembered = { circumstances, byFacts: new Map(), count: 0 }
   REMEMBERED.set(memory, begun)
   return begun
 }
 
 /** Subscriptions of a shape. */
-interface Shaped {
-  shape: SteadyShape
-  members: readonly SteadyMember[]
+interface Planned {
+  shape: SharedPlan
+  members: readonly SharedBillingMember[]
 }
 
 /** Returns the shapes of steady subscriptions, whose customers are locked; left out are those that are billed each by itself. */
-export async function shapesOf(
+export async function sharedPlansOf(
   tx: Transaction,
   context: DueContext,
-  groups: readonly SteadyGroup[],
+  groups: readonly SharedBillingGroup[],
   due: DueDay,
-): Promise<Shaped[]> {
+): Promise<Planned[]> {
   const [plans, priceMark] = await Promise.all([planContext(tx, context), findPriceMark(tx, tx.account)])
   const { paymentTermDays, taxRules } = plans
   const settings = context.account.hasTexts ? await getAccountSettings(tx, tx.account) : undefined
@@ -77,7 +82,7 @@ export async function shapesOf(
   const parts = splitGroups(groups, taxRules)
   const knownParts = parts.map(({ group, key }) => remembered.byFacts.get(group.key)?.get(key))
   await confirm(tx, parts, knownParts, priceMark)
-  const found: Shaped[] = []
+  const found: Planned[] = []
   const unknown = parts.filter((part, index) => {
     const known = knownParts[index]
     // Components are facts that are read for each chunk.
@@ -85,8 +90,8 @@ export async function shapesOf(
     if (known.shape) found.push({ shape: known.shape, members: part.members })
     return false
   })
-  for (const { part, offer, facts, members } of await alikeOf(tx, unknown, due)) {
-    const shape = shapeOf(facts, plans, settings, due)
+  for (const { part, offer, facts, members } of await groupsByFacts(tx, unknown, due)) {
+    const shape = sharedPlanOf(facts, plans, settings, due)
     // The offer may be another one since it was looked at: it is remembered with that from which it was planned.
     if (!part.group.hasComponents) remember(remembered, part, { offer, priceMark, shape })
     if (shape) found.push({ shape, members })
@@ -98,10 +103,10 @@ export async function shapesOf(
 async function confirm(
   tx: Transaction,
   parts: readonly Part[],
-  knownParts: readonly (KnownShape | undefined)[],
+  knownParts: readonly (KnownPlan | undefined)[],
   priceMark: bigint,
 ): Promise<void> {
-  const stale: { known: KnownShape; termId: string }[] = []
+  const stale: { known: KnownPlan; termId: string }[] = []
   for (const [index, known] of knownParts.entries())
     if (known && known.priceMark !== priceMark) stale.push({ known, termId: (parts[index] as Part).termId })
   if (stale.length === 0) return
@@ -109,71 +114,72 @@ async function confirm(
   for (const { known, termId } of stale) if (known.offer === offers.get(termId)) known.priceMark = priceMark
 }
 
-function remember(to: Remembered, { group, key }: Part, known: KnownShape): void {
-  const ofGroup = to.byFacts.get(group.key) ?? new Map<string, KnownShape>()
+function remember(to: Remembered, { group, key }: Part, known: KnownPlan): void {
+  const ofGroup = to.byFacts.get(group.key) ?? new Map<string, KnownPlan>()
   to.byFacts.set(group.key, ofGroup)
   ofGroup.set(key, known)
   to.count += 1
 }
 
 /** Plans a shape; null where its facts make no plain invoice. */
-function shapeOf(
-  facts: SteadyFacts,
+function sharedPlanOf(
+  facts: BillingFacts,
   plans: PlanContext,
   settings: AccountSettings | undefined,
   due: DueDay,
-): SteadyShape | null {
-  const plan = planSteady(facts, plans, due.day)
+): SharedPlan | null {
+  const plan = planSharedBilling(facts, plans, due.day)
   const [invoice] = plan?.invoices ?? []
   if (!plan || !invoice) return null
   if (settings) fillTextsOf(invoice, settings, facts.locale)
   const zeroCharges = plan.zeroCharges.map(({ charge }) => charge)
-  return { plan, issued: invoiceShape(invoice, zeroCharges), state: stateKeyOf(plan.state) }
+  return { plan, issued: invoiceTemplate(invoice, zeroCharges), state: stateKeyOf(plan.state) }
 }
 
 /** Subscriptions of a group that cost the same, and whose customers are taxed alike. */
 interface Part {
-  group: SteadyGroup
+  group: SharedBillingGroup
   /** All that they have in common beside the facts of their group, as one text. */
   key: string
   termId: string
   isBusiness: boolean
-  members: SteadyMember[]
+  members: SharedBillingMember[]
 }
 
 /** Parts groups by what their subscriptions cost, and by whether their customers are businesses, where taxes depend on that. */
-export function splitGroups(groups: readonly SteadyGroup[], rules: TaxRules): Part[] {
+export function splitGroups(groups: readonly SharedBillingGroup[], rules: TaxRules): Part[] {
   const isAsked = asksForBusiness(rules)
   return groups.flatMap((group) => {
     const { countryId } = group
     const businesses = new Set(isAsked ? group.members.filter((member) => isBusiness({ ...member, countryId })) : [])
-    const keyIn = (member: SteadyMember) => (businesses.has(member) ? `business ${member.termId}` : member.termId)
+    const keyIn = (member: SharedBillingMember) =>
+      businesses.has(member) ? `business ${member.termId}` : member.termId
     return [...groupBy(group.members, keyIn)].map(([key, members]): Part => {
-      const [first] = members as [SteadyMember]
+      const [first] = members as [SharedBillingMember]
       return { group, key, termId: first.termId, isBusiness: businesses.has(first), members }
     })
   })
 }
 
 /** Subscriptions that are alike but for who they are. */
-interface Alike {
+interface FactsGroup {
   part: Part
   offer: string
-  facts: SteadyFacts
-  members: readonly SteadyMember[]
+  facts: BillingFacts
+  members: readonly SharedBillingMember[]
 }
 
 const NO_COMPONENTS: SharedComponents = []
 
 /** Reads the facts of parts, and parts these by the components of their subscriptions. */
-export async function alikeOf(tx: Transaction, parts: readonly Part[], { day }: DueDay): Promise<Alike[]> {
+export async function groupsByFacts(tx: Transaction, parts: readonly Part[], { day }: DueDay): Promise<FactsGroup[]> {
   if (parts.length === 0) return []
-  const firsts = parts.map(({ members }) => (members[0] as SteadyMember).id)
-  const found = await listSteadyFacts(tx, tx.account, firsts, day)
+  const firsts = parts.map(({ members }) => (members[0] as SharedBillingMember).id)
+  const found = await listBillingFacts(tx, tx.account, firsts, day)
   const withComponents = parts.filter(({ group }) => group.hasComponents).flatMap(idsOf)
   const componentsOf =
     withComponents.length === 0 ? new Map() : await listSharedComponents(tx, tx.account, withComponents)
-  return parts.flatMap((part, index): Alike[] => {
+  return parts.flatMap((part, index): FactsGroup[] => {
     const { members, isBusiness: is, group } = part
     const { facts: read, offer } = found[index] as ReadFacts
     const facts = allOf(read, is, NO_COMPONENTS)
@@ -184,8 +190,8 @@ export async function alikeOf(tx: Transaction, parts: readonly Part[], { day }: 
 }
 
 /** Adds what is not read with the facts of a subscription, in place. */
-function allOf(read: ReadFacts['facts'], is: boolean, components: SharedComponents): SteadyFacts {
-  const facts = read as SteadyFacts
+function allOf(read: ReadFacts['facts'], is: boolean, components: SharedComponents): BillingFacts {
+  const facts = read as BillingFacts
   facts.isBusiness = is
   facts.components = components
   return facts

@@ -1,7 +1,12 @@
 import { amountText } from '../../kernel/currencies.ts'
 import { type Check, type Report } from './difference.ts'
 import { NOTHING_APPLIED } from './invoices.ts'
-import { type CheckedPayment, type CheckedPositive, listPaymentPage, listPositivePage } from './given-queries.ts'
+import {
+  type CheckedPayment,
+  type CheckedPositive,
+  listPaymentPage,
+  listPositivePage,
+} from './granted-records-queries.ts'
 import { eachPage } from './pages.ts'
 import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 

@@ -9,7 +9,7 @@ import {
   listLinePage,
   listReturnPage,
   listWaitingPage,
-} from './batches-queries.ts'
+} from './debit-batches-queries.ts'
 import type { Check, Report } from './difference.ts'
 import { eachPage } from './pages.ts'
 

@@ -21,8 +21,8 @@ const adding: readonly OfMany<string>[] = [0, 1].map(
 
 /** Writes a label of a part: by a statement of its own, or by one that others may join. */
 function write(part: StatementsOfPart, how: number, label: string): void {
-  const joint = adding[how]
-  if (joint) part.sendJoint(joint, [label])
+  const grouped = adding[how]
+  if (grouped) part.sendGrouped(grouped, [label])
   else part.send(sql`insert into custom_fields (account_id, label, label_key) values (${account}, ${label}, ${label})`)
 }
 
@@ -59,7 +59,7 @@ test('that ask for the same way are one statement, and each gets the rows of its
   }
   const found = await shared((tx) =>
     Promise.all(
-      [[1, 2], [], [3], [4, 5]].map((numbers) => tx.part().joint<number, { twice: number }>(doubled, numbers)),
+      [[1, 2], [], [3], [4, 5]].map((numbers) => tx.part().grouped<number, { twice: number }>(doubled, numbers)),
     ),
   )
   expect(found.map((rows) => rows.map(({ twice }) => twice))).toEqual([[2, 4], [], [6], [8, 10]])
@@ -67,7 +67,7 @@ test('that ask for the same way are one statement, and each gets the rows of its
   const isOdd = (row: { n: number }, numbers: readonly number[]) => numbers.includes(row.n) && row.n % 2 === 1
   const odd = await shared((tx) =>
     Promise.all(
-      [[1, 2, 3], [4], [5]].map((numbers) => tx.part().joint<number, { n: number }>(doubled, numbers, isOdd)),
+      [[1, 2, 3], [4], [5]].map((numbers) => tx.part().grouped<number, { n: number }>(doubled, numbers, isOdd)),
     ),
   )
   expect(odd.map((rows) => rows.map(({ n }) => n))).toEqual([[1, 3], [], [5]])

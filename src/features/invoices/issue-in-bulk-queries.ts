@@ -1,13 +1,13 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { drawIds, idsOfStretches } from '../../platform/database/drawn.ts'
+import { drawIds, idsOfRanges } from '../../platform/database/draw-ids.ts'
 import { joined, shapeRelation } from '../../platform/database/bulk.ts'
 import { type ArrayParameter, isOneValue, keyOf, type OneValue } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS } from './issue-queries.ts'
-import type { OfShape } from './kept-line-queries.ts'
+import type { OfShape } from './template-line-queries.ts'
 import type { InvoiceRow } from './types.ts'
 
 /** The writing side of issuing by shapes: what invoices of a shape share travels once, and each takes it by the position of its shape. */
@@ -56,11 +56,11 @@ const { invoiceId: _charged, subscriptionId: _billed, ...SHARED_BY_CHARGES } = C
 /** Draws identifiers ahead, in rising order. */
 export async function drawManyInvoiceIds(tx: Transaction, count: number): Promise<InvoiceId[]> {
   const [drawn = []] = await drawIds(tx, [{ sequence: 'invoices_invoice_id_seq', count }])
-  return idsOfStretches(drawn)
+  return idsOfRanges(drawn)
 }
 
 /** Writes charges that stand on no invoice: they belong to the subscription alone. */
-export async function insertShapeZeroCharges(
+export async function insertTemplateZeroCharges(
   tx: Transaction,
   { subscriptionIds, positions }: StampedInvoices,
   charges: readonly OfShape<ChargeRow>[],
@@ -76,7 +76,7 @@ export async function insertShapeZeroCharges(
 }
 
 /** Writes invoices with consecutive numbers in the order of the records. Nothing depends on where their rows lie, so they are not sorted. */
-export function insertShapeInvoices(
+export function insertBulkInvoices(
   tx: Transaction,
   rows: StampedInvoices,
   heads: readonly OfShape<InvoiceRow>[],

@@ -2,7 +2,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { drawIds, type Stretch } from '../../platform/database/drawn.ts'
+import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 
@@ -90,7 +90,7 @@ export const insertShapes = (tx: Transaction, sent: SentShapes) =>
 export async function drawKeptIds(
   tx: Transaction,
   { charges, taxes }: { charges: number; taxes: number },
-): Promise<{ charges: Stretch[]; taxes: Stretch[] }> {
+): Promise<{ charges: IdRange[]; taxes: IdRange[] }> {
   const [ofCharges = [], ofTaxes = []] = await drawIds(tx, [
     { sequence: 'charges_charge_id_seq', count: charges },
     { sequence: 'invoice_taxes_invoice_tax_id_seq', count: taxes },
@@ -99,7 +99,7 @@ export async function drawKeptIds(
 }
 
 /** Line or tax of a kept shape that is written out as a row of an invoice, under an identifier that was drawn for it. */
-export interface LooseLine {
+export interface WrittenOutLine {
   id: Id
   invoiceId: InvoiceId
   subscriptionId: Id
@@ -108,24 +108,24 @@ export interface LooseLine {
   line: number
 }
 
-const looseLines = (rows: readonly LooseLine[]): Fragment => fragment`
+const writtenOutLines = (rows: readonly WrittenOutLine[]): Fragment => fragment`
   unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
     ${bigints(rows, 'shapeId')}::bigint[], ${positionsColumn(rows.map(({ line }) => line))}::integer[]) as r(id, invoice, subscription, shape, line)`
 
-export const insertLooseCharges = (tx: Transaction, rows: readonly LooseLine[]) =>
+export const insertLooseCharges = (tx: Transaction, rows: readonly WrittenOutLine[]) =>
   tx.rows(sql`
     insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
     select ${tx.account}, r.id, r.invoice, r.subscription, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
-      from ${looseLines(rows)} join shape_charges s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+      from ${writtenOutLines(rows)} join shape_charges s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
 
-export const insertLooseTaxes = (tx: Transaction, rows: readonly LooseLine[]) =>
+export const insertLooseTaxes = (tx: Transaction, rows: readonly WrittenOutLine[]) =>
   tx.rows(sql`
     insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
     select ${tx.account}, r.id, r.invoice, ${columnsOf(KEPT_OF_TAXES, 's.')}
-      from ${looseLines(rows)} join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+      from ${writtenOutLines(rows)} join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
 
 /** Line or tax that is a row of an invoice from the first, under an identifier that was drawn for it. */
-export interface OwnLine extends Omit<LooseLine, 'shapeId' | 'line'> {
+export interface OwnLine extends Omit<WrittenOutLine, 'shapeId' | 'line'> {
   /** Its place among those that are sent, counted from 1. */
   place: number
 }

@@ -7,19 +7,19 @@ import { column } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
 import { sendNewWords } from '../customers/words.ts'
 import { insertIssuedEvents } from '../events/issued-queries.ts'
-import { type PostingShape, postingShape, postShapes } from '../ledger/post-shapes.ts'
+import { type PostingTemplate, postingTemplate, postInBulk } from '../ledger/post-in-bulk.ts'
 import { fillCollection, isTried, type ToCollect } from './collection.ts'
 import { withCollection, writePlainKept } from './fields-wire.ts'
 import { type AfterIssue, type IssueContext, keptOnce, type NewInvoice, zeroChargeRow } from './issue.ts'
 import {
   drawManyInvoiceIds,
   headOf,
-  insertShapeInvoices,
-  insertShapeZeroCharges,
+  insertBulkInvoices,
+  insertTemplateZeroCharges,
   type StampedInvoices,
-} from './issue-shape-queries.ts'
+} from './issue-in-bulk-queries.ts'
 import { countsAsSent } from './send.ts'
-import { keepLines, type KeptInvoice, type LinesOfShape, linesOfShape } from './kept-lines.ts'
+import { keepTemplateLines, type TemplatedInvoice, type TemplateLines, templateLinesOf } from './template-lines.ts'
 
 /**
  * The door through which a run issues invoices that are alike but for who gets them: what is shared is written by the shape, and nothing is made
@@ -30,12 +30,12 @@ import { keepLines, type KeptInvoice, type LinesOfShape, linesOfShape } from './
  * An invoice that is nobody's, of an amount over 0, as all of a shape are but for who gets them. It has all that follows from the shape alone, so that it is
  * made once however many transactions of an account issue it.
  */
-export interface InvoiceShape {
+export interface InvoiceTemplate {
   invoice: NewInvoice
   /** Charges of the same subscription that stand on no invoice, because they are billed at zero. */
   zeroCharges: readonly PlannedCharge[]
-  lines: LinesOfShape
-  posting: PostingShape
+  lines: TemplateLines
+  posting: PostingTemplate
   /** Text that the event of an invoice keeps of its plain fields, but for the order number. */
   kept: string
   /** Text of all that its row has, but for the total and what is a customer's own. */
@@ -43,11 +43,11 @@ export interface InvoiceShape {
 }
 
 /** Returns the shape of an invoice that is nobody's. */
-export const invoiceShape = (invoice: NewInvoice, zeroCharges: readonly PlannedCharge[]): InvoiceShape => ({
+export const invoiceTemplate = (invoice: NewInvoice, zeroCharges: readonly PlannedCharge[]): InvoiceTemplate => ({
   invoice,
   zeroCharges,
-  lines: linesOfShape(invoice),
-  posting: postingShape(postedOf(invoice)),
+  lines: templateLinesOf(invoice),
+  posting: postingTemplate(postedOf(invoice)),
   kept: writePlainKept(invoice),
   head: headOf(invoice),
 })
@@ -64,8 +64,8 @@ interface BilledCustomer {
 }
 
 /** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its shape. */
-export interface ShapedInvoices {
-  shapes: readonly InvoiceShape[]
+export interface BulkInvoices {
+  shapes: readonly InvoiceTemplate[]
   customers: readonly BilledCustomer[]
   subscriptionIds: readonly SubscriptionId[]
   /** Counted from 0. */
@@ -73,10 +73,10 @@ export interface ShapedInvoices {
 }
 
 /** Issues invoices by their shapes. Their customers are locked by the caller; the account's number counter is locked last, and held to the commit. */
-export async function issueShapes(
+export async function issueInBulk(
   tx: Transaction,
   context: IssueContext,
-  shaped: ShapedInvoices,
+  shaped: BulkInvoices,
   afterIssue: readonly AfterIssue[],
 ): Promise<void> {
   const { shapes, customers, subscriptionIds, shapeOf } = shaped
@@ -86,9 +86,9 @@ export async function issueShapes(
   const ids = await drawManyInvoiceIds(tx, shapeOf.length)
   const heads = placesOf(shapes.map(({ head }) => head))
   const ofShapes = shapes.map((shape) => shape.lines)
-  const { kept, lines } = await keepLines(tx, { shapes: ofShapes, shapeOf, invoiceIds: ids, subscriptionIds })
+  const { kept, lines } = await keepTemplateLines(tx, { shapes: ofShapes, shapeOf, invoiceIds: ids, subscriptionIds })
   const rows = columnsOf(shaped, ids, { heads: heads.places, kept, own, isDated: countsAsSent(context) })
-  await insertShapeZeroCharges(
+  await insertTemplateZeroCharges(
     tx,
     rows,
     shapes.flatMap(({ zeroCharges }, index) =>
@@ -98,30 +98,30 @@ export async function issueShapes(
   await recordIssued(tx, context, shaped, rows, own)
   const customerIds = customers.map(({ customerId }) => customerId)
   const postings = shapes.map(({ posting }) => posting)
-  const unapplied = await postShapes(tx, postings, { ids, customerIds, shapeOf, lines }, now)
+  const unapplied = await postInBulk(tx, postings, { ids, customerIds, shapeOf, lines }, now)
   const firstNumber = await takeInvoiceNumbers(tx, tx.account, ids.length)
   const about = { firstNumber, at: now, accountVersion: context.account.version }
   const headRows = heads.firsts.map((first, place) => ({
-    ...(shapes[first] as InvoiceShape).invoice,
+    ...(shapes[first] as InvoiceTemplate).invoice,
     shape: place + 1,
   }))
-  await insertShapeInvoices(tx, rows, headRows, about)
+  await insertBulkInvoices(tx, rows, headRows, about)
   if (rows.poNumbers !== null) sendOrderNumbers(tx, customers, ids)
   const invoices = issuedOf(shaped, ids)
   for (const step of afterIssue) await step(tx, context, { invoices, unapplied, isManual: false })
 }
 
 /** Returns invoices as the steps after issuing want them. */
-const issuedOf = ({ shapes, customers, shapeOf }: ShapedInvoices, ids: readonly InvoiceId[]) =>
+const issuedOf = ({ shapes, customers, shapeOf }: BulkInvoices, ids: readonly InvoiceId[]) =>
   shapeOf.map((place, index) => {
-    const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceShape).invoice
+    const { currency, dueDate, collectionMethod } = (shapes[place] as InvoiceTemplate).invoice
     const { customerId, isMailWanted } = customers[index] as BilledCustomer
     return { id: ids[index] as InvoiceId, customerId, currency, dueDate, collectionMethod, isMailWanted }
   })
 
 /** Returns the columns of invoices; `heads` are the places of what is alike in their rows, by shape. */
 function columnsOf(
-  { shapes, customers, subscriptionIds, shapeOf }: ShapedInvoices,
+  { shapes, customers, subscriptionIds, shapeOf }: BulkInvoices,
   ids: readonly InvoiceId[],
   {
     heads,
@@ -130,7 +130,7 @@ function columnsOf(
     isDated,
   }: {
     heads: readonly number[]
-    kept: readonly KeptInvoice[]
+    kept: readonly TemplatedInvoice[]
     own: readonly Collection[] | null
     isDated: boolean
   },
@@ -146,7 +146,7 @@ function columnsOf(
     poNumbers: customers.some(({ poNumber }) => poNumber !== null) ? column(customers, 'poNumber') : null,
     areSent: isDated && customers.some(({ isMailWanted }) => isMailWanted) ? column(customers, 'isMailWanted') : null,
     totals: columnOf(
-      shapeOf.map((place) => (shapes[place] as InvoiceShape).invoice.totalMinor),
+      shapeOf.map((place) => (shapes[place] as InvoiceTemplate).invoice.totalMinor),
       bigintList,
     ),
     heads: heads.every((place) => place === 0)
@@ -178,12 +178,12 @@ type Collection = Pick<ToCollect, 'gatewayId' | 'paymentMethodId' | 'nextTryDate
 /** Finds gateway, method and first try day of each invoice; null where none of them is tried. */
 async function collectionOf(
   tx: Transaction,
-  { shapes, customers, shapeOf }: ShapedInvoices,
+  { shapes, customers, shapeOf }: BulkInvoices,
   today: string,
 ): Promise<readonly Collection[] | null> {
   const tried: ToCollect[] = []
   const all = shapeOf.map((place, index): Collection => {
-    const { currency, dueDate, totalMinor, collectionMethod } = (shapes[place] as InvoiceShape).invoice
+    const { currency, dueDate, totalMinor, collectionMethod } = (shapes[place] as InvoiceTemplate).invoice
     if (!isTried(collectionMethod)) return NOT_COLLECTED
     const { customerId } = customers[index] as BilledCustomer
     const isMethodRequested = false
@@ -200,13 +200,13 @@ async function collectionOf(
 function recordIssued(
   tx: Transaction,
   { moment, actor }: IssueContext,
-  { shapes, shapeOf }: ShapedInvoices,
+  { shapes, shapeOf }: BulkInvoices,
   { ids, poNumbers, collected }: StampedInvoices,
   own: readonly Collection[] | null,
 ) {
   const written = new Map<string, Map<string, string>>()
   const texts = shapeOf.map((place, index) => {
-    const { invoice, kept } = shapes[place] as InvoiceShape
+    const { invoice, kept } = shapes[place] as InvoiceTemplate
     const { gatewayId, paymentMethodId, nextTryDate } = own?.[index] ?? NOT_COLLECTED
     const { isCollectionHold } = invoice
     if (gatewayId === null && paymentMethodId === null && nextTryDate === null && !isCollectionHold) return kept

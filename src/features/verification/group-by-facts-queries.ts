@@ -1,7 +1,7 @@
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
-import { hashedRows } from '../../platform/database/walked.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
 
 export const findInvoices = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>

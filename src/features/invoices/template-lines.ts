@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { keyOf } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Stretch } from '../../platform/database/drawn.ts'
+import type { IdRange } from '../../platform/database/draw-ids.ts'
 import type { LineIdentifiers } from '../ledger/line-identifiers.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
@@ -14,10 +14,10 @@ import {
   insertOwnTaxes,
   insertShapes,
   listKeptShapes,
-  type LooseLine,
+  type WrittenOutLine,
   type OwnLine,
   type SentShapes,
-} from './kept-line-queries.ts'
+} from './template-line-queries.ts'
 
 /**
  * Lines and taxes that invoices share are kept once, with a shape that never changes, and each invoice refers to it (decision 34). What is about to change of
@@ -25,14 +25,14 @@ import {
  */
 
 /** Shape of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
-export interface KeptInvoice {
+export interface TemplatedInvoice {
   shapeId: Id | null
   firstChargeId: Id | null
   firstTaxId: Id | null
 }
 
 /** Lines and taxes of a shape, as they are sent, and the identifier under which they are kept. */
-export interface LinesOfShape {
+export interface TemplateLines {
   invoice: NewInvoice
   /** So many invoices of a chunk have to share them before they are kept. */
   least: number
@@ -46,7 +46,7 @@ export interface LinesOfShape {
 }
 
 /** Returns the lines and taxes of a shape, not kept yet. */
-export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
+export const templateLinesOf = (invoice: NewInvoice): TemplateLines => ({
   invoice,
   least: leastOf(invoice),
   sent: null,
@@ -57,7 +57,7 @@ export const linesOfShape = (invoice: NewInvoice): LinesOfShape => ({
 
 /** Invoices of which the lines are to be kept, in their order. */
 interface ToKeep {
-  shapes: readonly LinesOfShape[]
+  shapes: readonly TemplateLines[]
   /** Of each invoice the place of its shape, counted from 0. */
   shapeOf: readonly number[]
   invoiceIds: readonly InvoiceId[]
@@ -68,10 +68,10 @@ interface ToKeep {
  * Keeps lines and taxes of invoices with their shapes. Returns in the given order what each invoice refers to, and which identifiers its lines and taxes have
  * been given.
  */
-export async function keepLines(
+export async function keepTemplateLines(
   tx: Transaction,
   toKeep: ToKeep,
-): Promise<{ kept: KeptInvoice[]; lines: LineIdentifiers }> {
+): Promise<{ kept: TemplatedInvoice[]; lines: LineIdentifiers }> {
   const { shapes, shapeOf, invoiceIds, subscriptionIds } = toKeep
   const shapeIds = await keepShapes(tx, shapes, shapeOf)
   const own = new OwnLines(shapes)
@@ -79,9 +79,9 @@ export async function keepLines(
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
   const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
-  const loose: { charges: LooseLine[]; taxes: LooseLine[] } = { charges: [], taxes: [] }
+  const loose: { charges: WrittenOutLine[]; taxes: WrittenOutLine[] } = { charges: [], taxes: [] }
   const lines: LineIdentifiers = { counts, firstChargeIds: [], firstTaxIds: [] }
-  const kept = shapeOf.map((shape, index): KeptInvoice => {
+  const kept = shapeOf.map((shape, index): TemplatedInvoice => {
     const ofCharges = charges.take(counts.charges[shape] as number)
     const ofTaxes = taxes.take(counts.taxes[shape] as number)
     lines.firstChargeIds.push(firstOf(ofCharges))
@@ -132,14 +132,14 @@ function leastOf({ lines }: NewInvoice): number {
 
 /** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
-  readonly #shapes: readonly LinesOfShape[]
+  readonly #shapes: readonly TemplateLines[]
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
   readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
   /** Places at which the lines and taxes of a shape begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
-  constructor(shapes: readonly LinesOfShape[]) {
+  constructor(shapes: readonly TemplateLines[]) {
     this.#shapes = shapes
   }
 
@@ -156,7 +156,7 @@ class OwnLines {
   }
 
   #send(shape: number): { charges: number; taxes: number } {
-    const { invoice } = this.#shapes[shape] as LinesOfShape
+    const { invoice } = this.#shapes[shape] as TemplateLines
     const { charges, taxes } = this.#sent
     const begin = { charges: charges.length, taxes: taxes.length }
     for (const line of invoice.lines.keys()) charges.push({ ...chargeRow(invoice, line), shape: charges.length + 1 })
@@ -171,18 +171,18 @@ class OwnLines {
   }
 }
 
-const NOT_KEPT: KeptInvoice = { shapeId: null, firstChargeId: null, firstTaxId: null }
+const NOT_KEPT: TemplatedInvoice = { shapeId: null, firstChargeId: null, firstTaxId: null }
 
 const idsOf = (ids: Id | readonly Id[] | null, count: number): readonly Id[] =>
   typeof ids === 'bigint' ? Array.from({ length: count }, (_, line) => ids + BigInt(line)) : (ids ?? [])
 
 /** Identifiers in rising order, as they were drawn: mostly all in one stretch. */
 class Identifiers {
-  readonly #runs: readonly Stretch[]
+  readonly #runs: readonly IdRange[]
   #run = 0
   #taken = 0
 
-  constructor(runs: readonly Stretch[]) {
+  constructor(runs: readonly IdRange[]) {
     this.#runs = runs
   }
 
@@ -215,7 +215,7 @@ class Identifiers {
  */
 async function keepShapes(
   tx: Transaction,
-  all: readonly LinesOfShape[],
+  all: readonly TemplateLines[],
   shapeOf: readonly number[],
 ): Promise<(Id | null)[]> {
   const times = all.map(() => 0)
@@ -230,7 +230,7 @@ async function keepShapes(
   return all.map((lines) => found.get(lines) ?? lines.shapeId)
 }
 
-async function keepSome(tx: Transaction, shapes: readonly LinesOfShape[]): Promise<Map<LinesOfShape, Id>> {
+async function keepSome(tx: Transaction, shapes: readonly TemplateLines[]): Promise<Map<TemplateLines, Id>> {
   const { sent, places } = togetherOf(shapes)
   const found = new Map<number, Id>()
   // A period begins for all of them at once, so mostly none is kept yet.
@@ -256,7 +256,7 @@ const OF_CHARGES = Object.keys(CHARGE_COLUMNS) as (keyof ChargeRow)[]
 const OF_TAXES = Object.keys(TAX_COLUMNS) as (keyof TaxRow)[]
 
 /** Returns the lines and taxes of a shape without what is its invoice's own, and a text of all that they are. */
-function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
+function sentOf(invoice: NewInvoice): NonNullable<TemplateLines['sent']> {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
   const keys = [...charges.map((row) => keyOf(row, OF_CHARGES)), ...taxes.map((row) => keyOf(row, OF_TAXES))]
@@ -264,7 +264,7 @@ function sentOf(invoice: NewInvoice): NonNullable<LinesOfShape['sent']> {
 }
 
 /** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */
-function togetherOf(shapes: readonly LinesOfShape[]): { sent: SentShapes; places: number[] } {
+function togetherOf(shapes: readonly TemplateLines[]): { sent: SentShapes; places: number[] } {
   const placeOf = new Map<string, number>()
   const all: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
   const places = shapes.map((lines) => {

@@ -3,7 +3,7 @@ import { decimal } from '../../kernel/decimal.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { listAlikeCounted } from './alike-queries.ts'
+import { listAlikeCounted } from './group-by-facts-queries.ts'
 import { listOpenUsage, type UsageCycleRow } from './cycle-queries.ts'
 import { stateReader } from './queries.ts'
 

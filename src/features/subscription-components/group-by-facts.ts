@@ -2,7 +2,7 @@ import type { ComponentState, CycleUsage } from '../../engine/subscription/compo
 import { decimal } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { type AlikeComponent, type AlikeUsage, listAlikeComponents, listAlikeUsage } from './alike-queries.ts'
+import { type AlikeComponent, type AlikeUsage, listAlikeComponents, listAlikeUsage } from './group-by-facts-queries.ts'
 import { stateReader } from './queries.ts'
 
 /** Components that subscriptions have in common: each combination of their facts is made once, for all who have it. */

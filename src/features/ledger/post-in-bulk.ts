@@ -5,7 +5,7 @@ import { earlier, type Instant, type IsoDate, later } from '../../kernel/calenda
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Stretch } from '../../platform/database/drawn.ts'
+import type { IdRange } from '../../platform/database/draw-ids.ts'
 import {
   BATCH_ENTRIES_MAX,
   BATCH_INVOICES_MAX,
@@ -16,7 +16,7 @@ import {
   raiseReceivables,
   sendBatches,
   sendPostingShapes,
-  type ShapeEntry,
+  type TemplateEntry,
 } from './batch-queries.ts'
 import { joinedIdentifiers, type LineIdentifiers, textOfIdentifiers } from './line-identifiers.ts'
 import type { HasUnapplied } from './queries.ts'
@@ -27,7 +27,7 @@ import type { HasUnapplied } from './queries.ts'
  */
 
 /** Postings of each invoice of a shape, of which the record is the invoice. */
-export interface ShapePostings {
+export interface TemplatePostings {
   currency: string
   postings: readonly Posting[]
 }
@@ -42,10 +42,10 @@ export interface PostedInvoices {
 }
 
 /** A shape of postings: its entries, and the hash of their text in hexadecimal. */
-export interface PostingShape {
+export interface PostingTemplate {
   /** Null while no transaction that was committed has kept or found it. */
   id: Id | null
-  entries: ShapeEntry[]
+  entries: TemplateEntry[]
   hash: string
   currency: string
   receivableMinor: bigint
@@ -55,18 +55,18 @@ export interface PostingShape {
 }
 
 /** Posts invoices by their shapes. Returns which of their customers have unallocated money of the currency now. */
-export async function postShapes(
+export async function postInBulk(
   tx: Transaction,
-  shapes: readonly PostingShape[],
+  shapes: readonly PostingTemplate[],
   posted: PostedInvoices,
   postedAt: Instant,
 ): Promise<HasUnapplied[]> {
-  const idOf = await keptShapes(tx, shapes)
+  const idOf = await keptTemplates(tx, shapes)
   const idsOfShapes = shapes.map(({ id, hash }) => id ?? idOf.get(hash)!)
   const stride = Math.max(...shapes.map(({ entries }) => entries.length))
   const { ids, customerIds, shapeOf } = posted
   const firsts = await drawFirsts(tx, ids.length, stride)
-  const batches = batchesOf(firsts, stride, postedAt, posted, shapes)
+  const batches = packsOf(firsts, stride, postedAt, posted, shapes)
   const shapeIds = shapeOf.map((place) => idsOfShapes[place]!)
   sendBatches(tx, batches, { stride, postedAt, customerIds, shapeIds })
   return raiseAll(tx, shapes, posted)
@@ -75,7 +75,7 @@ export async function postShapes(
 /** Raises what the customers of invoices owe, currency by currency. Returns which of them have unallocated money of it. */
 async function raiseAll(
   tx: Transaction,
-  shapes: readonly PostingShape[],
+  shapes: readonly PostingTemplate[],
   { customerIds, shapeOf }: PostedInvoices,
 ): Promise<HasUnapplied[]> {
   const owed = new Map<string, { customerIds: CustomerId[]; amountsMinor: bigint[] }>()
@@ -99,9 +99,9 @@ async function raiseAll(
 }
 
 /** Returns what a shape posts, not kept yet. */
-export function postingShape({ currency, postings }: ShapePostings): PostingShape {
+export function postingTemplate({ currency, postings }: TemplatePostings): PostingTemplate {
   let receivableMinor = 0n
-  const entries = postings.map(({ event, isReversal, debit, credit, tax, amountMinor, dated }, line): ShapeEntry => {
+  const entries = postings.map(({ event, isReversal, debit, credit, tax, amountMinor, dated }, line): TemplateEntry => {
     assert(
       event === 'invoice_issued' && !isReversal && debit === 'receivable',
       'a shape posts what its invoices are issued for',
@@ -123,7 +123,7 @@ export function postingShape({ currency, postings }: ShapePostings): PostingShap
   return {
     id: null,
     entries,
-    hash: hashOfShape(entries),
+    hash: hashOfTemplate(entries),
     currency,
     receivableMinor,
     from: days.reduce(earlier),
@@ -132,16 +132,16 @@ export function postingShape({ currency, postings }: ShapePostings): PostingShap
 }
 
 /** Returns the hash of a shape in hexadecimal: of a line for each of its entries. All of it stands in the rows, so that anybody can hash it again. */
-export const hashOfShape = (entries: readonly ShapeEntry[]): string =>
-  createHash('sha256').update(entries.map(textOfShapeEntry).join('\n')).digest('hex')
+export const hashOfTemplate = (entries: readonly TemplateEntry[]): string =>
+  createHash('sha256').update(entries.map(textOfTemplateEntry).join('\n')).digest('hex')
 
-const textOfShapeEntry = (e: ShapeEntry): string =>
+const textOfTemplateEntry = (e: TemplateEntry): string =>
   [e.currency, e.debit, e.credit, e.taxName ?? '', e.taxRate ?? '', e.taxNumber ?? '', e.amountMinor, e.dated].join(
     '\u001f',
   )
 
 /** Returns the identifiers of shapes that have none yet, by their hashes; those that are not there are written. */
-async function keptShapes(tx: Transaction, shapes: readonly PostingShape[]): Promise<Map<string, Id>> {
+async function keptTemplates(tx: Transaction, shapes: readonly PostingTemplate[]): Promise<Map<string, Id>> {
   const unknown = shapes.filter(({ id }) => id === null)
   const idOf = new Map<string, Id>()
   if (unknown.length === 0) return idOf
@@ -173,8 +173,8 @@ const DRAWS_MAX = 20
  * Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Returns the first of each stretch, and for
  * how many invoices it has room. Those between are given to nobody.
  */
-async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<Stretch[]> {
-  const found: Stretch[] = []
+async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<IdRange[]> {
+  const found: IdRange[] = []
   let left = invoices
   for (let draws = 0; left > 0; draws += 1) {
     assert(draws < DRAWS_MAX, 'identifiers of entries follow each other now and then')
@@ -188,12 +188,12 @@ async function drawFirsts(tx: Transaction, invoices: number, stride: number): Pr
 }
 
 /** Parts invoices into batches: each ends where identifiers of entries or invoices do not follow each other, and when it is full. */
-function batchesOf(
-  firsts: readonly Stretch[],
+function packsOf(
+  firsts: readonly IdRange[],
   stride: number,
   postedAt: Instant,
   posted: PostedInvoices,
-  shapes: readonly PostingShape[],
+  shapes: readonly PostingTemplate[],
 ): NewPostingBatch[] {
   const { ids } = posted
   const most = Math.min(BATCH_INVOICES_MAX, Math.floor(BATCH_ENTRIES_MAX / stride))
@@ -215,7 +215,7 @@ function batchesOf(
         low: low + 1,
         high: place,
         ...about,
-        hash: hashOfBatch(
+        hash: hashOfPack(
           { firstEntryId, firstInvoiceId: ids[low]!, stride, postedAt },
           members,
           identifiersOf(posted, low, place),
@@ -231,7 +231,7 @@ function membersOf(
   low: number,
   end: number,
   { customerIds, shapeOf }: PostedInvoices,
-  shapes: readonly PostingShape[],
+  shapes: readonly PostingTemplate[],
 ): Pick<NewPostingBatch, 'isAlike' | 'entries' | 'from' | 'to'> & {
   members: { customerId: CustomerId; shapeHash: string }[]
 } {
@@ -262,7 +262,7 @@ function identifiersOf({ shapeOf, lines }: PostedInvoices, low: number, end: num
  * Returns the hash of a batch in hexadecimal: of a line with the identifier of its first entry, the stride and the instant of posting, one for each invoice
  * with its customer and the hash of its shape, and the identifiers of their lines and taxes, which batches of before do not cover: their text is empty.
  */
-export function hashOfBatch(
+export function hashOfPack(
   {
     firstEntryId,
     firstInvoiceId,

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, addTax, differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { listPostingBatches } from '../ledger/batch-queries.ts'
+import { listPostingPacks } from '../ledger/batch-queries.ts'
 import { membersOf, shapeIdsOf, shapeReader } from '../ledger/batches.ts'
-import { hashOfBatch } from '../ledger/post-shapes.ts'
+import { hashOfPack } from '../ledger/post-in-bulk.ts'
 import type { Difference } from './difference.ts'
 import { tamperWith } from './tamper.testing.ts'
 
@@ -328,14 +328,14 @@ describe('identifiers of lines are not those that were given', () => {
   /** Batches with the hashes that they had before identifiers were covered. */
   async function asBefore(): Promise<{ id: bigint; hash: string }[]> {
     const db = service.db.reader(client.id)
-    const stored = await listPostingBatches(db, client.id, 0n, 1000)
+    const stored = await listPostingPacks(db, client.id, 0n, 1000)
     const shapes = await shapeReader(db, client.id)(shapeIdsOf(stored))
     return stored.map((batch) => {
       const members = membersOf(batch).map(({ customerId, shapeId }) => ({
         customerId,
         shapeHash: shapes.get(shapeId)!.hash!,
       }))
-      return { id: batch.id, hash: hashOfBatch({ ...batch, firstEntryId: batch.id }, members, '') }
+      return { id: batch.id, hash: hashOfPack({ ...batch, firstEntryId: batch.id }, members, '') }
     })
   }
 })

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, addTax, differencesOf, invoicesOf, moveTo } from '../../../test/support/shop.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
-import { shown, writeOut } from './kept-lines.testing.ts'
+import { shown, writeOut } from './template-lines.testing.ts'
 
 /** Invoices of which the lines are kept with a shape are invoices as any other: whatever happens to them, and whoever draws identifiers meanwhile. */
 

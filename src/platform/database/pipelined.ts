@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Joint, OfMany } from './database.ts'
+import type { Grouped, OfMany } from './database.ts'
 import { sendExchange, sendTogether } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
@@ -25,10 +25,10 @@ interface JointSlot {
 export interface SharedPart {
   /** Runs a statement. Rejects where the transaction is over. */
   rows<Row>(statement: Statement): Promise<Row[]>
-  joint: Joint
+  grouped: Grouped
 }
 
-export interface Gathered {
+export interface Pipelined {
   part(): SharedPart
   /** Sends what was gathered, and takes nothing more: before the commit. */
   finish(): void
@@ -99,7 +99,7 @@ function partOf(next: NextExchange, account: AccountId): SharedPart {
       last = next.slots.length
       return next.add(() => statement)
     },
-    joint: async (ofMany, items, isOf) => {
+    grouped: async (ofMany, items, isOf) => {
       begin()
       const { place, items: all, rows } = jointAt(ofMany)
       last = place
@@ -116,7 +116,7 @@ function partOf(next: NextExchange, account: AccountId): SharedPart {
  * Gathers the statements of a connection; `before` are executed in front of the first of them. One exchange has one Sync, so the server answers all
  * of its statements at once and the program wakes up once for them. They fail together: the first failure is that of each.
  */
-export function gatherOn(client: pg.ClientBase, account: AccountId, before: readonly Statement[]): Gathered {
+export function pipelineOn(client: pg.ClientBase, account: AccountId, before: readonly Statement[]): Pipelined {
   const next = new NextExchange(client, before)
   return {
     part: () => partOf(next, account),

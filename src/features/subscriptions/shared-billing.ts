@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { isLate } from '../../engine/subscription/components.ts'
-import type { SharedComponents } from '../subscription-components/alike.ts'
+import type { SharedComponents } from '../subscription-components/group-by-facts.ts'
 import { type BillingPlan, type PlanContext, planSubscription } from './bill.ts'
 import type { BillableSubscription } from './queries.ts'
 
@@ -17,7 +17,7 @@ const NOBODY = 0n
  * what else belongs to his invoice. They are one literal which ends with the others, because V8 makes objects of several spreads property by property: that was
  * a third of planning a shape.
  */
-const withSteady = <Facts extends { lastFrom: IsoDate }>(facts: Facts) => ({
+const withSharedFacts = <Facts extends { lastFrom: IsoDate }>(facts: Facts) => ({
   id: NOBODY,
   customerId: NOBODY,
   startDate: facts.lastFrom,
@@ -42,10 +42,10 @@ const withSteady = <Facts extends { lastFrom: IsoDate }>(facts: Facts) => ({
   ...facts,
 })
 
-type Steady = ReturnType<typeof withSteady<{ lastFrom: IsoDate }>>
+type SharedFacts = ReturnType<typeof withSharedFacts<{ lastFrom: IsoDate }>>
 
 /** The facts from which what a steady subscription is billed follows. They name neither it nor its customer, so a plan cannot depend on who they are. */
-export interface SteadyFacts extends Omit<BillableSubscription, keyof Steady> {
+export interface BillingFacts extends Omit<BillableSubscription, keyof SharedFacts> {
   lastFrom: IsoDate
   components: SharedComponents
   /** The customer is a business, as far as taxes depend on that. */
@@ -57,10 +57,10 @@ export interface SteadyFacts extends Omit<BillableSubscription, keyof Steady> {
  * Plans what subscriptions with these facts are billed on a day: one invoice of an amount over 0. Returns undefined where it is anything else, or where
  * it cannot be planned, which is then found for each of them alone. Late usage is that, since it depends on what its invoices stand at.
  */
-export function planSteady(facts: SteadyFacts, context: PlanContext, day: IsoDate): BillingPlan | undefined {
+export function planSharedBilling(facts: BillingFacts, context: PlanContext, day: IsoDate): BillingPlan | undefined {
   const { components } = facts
   if (components.some(({ usage }) => usage.some(isLate))) return undefined
-  const plan = planned(withSteady(facts), { ...context, components: new Map([[NOBODY, components]]) }, day)
+  const plan = planned(withSharedFacts(facts), { ...context, components: new Map([[NOBODY, components]]) }, day)
   const isPlain = plan?.ended === null && plan.invoices.length === 1 && (plan.credits ?? []).length === 0
   return isPlain && plan.invoices.every(({ totalMinor }) => totalMinor > 0n) ? plan : undefined
 }

@@ -21,7 +21,7 @@ import {
   listPaymentRecords,
   listPositiveRecords,
   type RecordTax,
-} from './expected-queries.ts'
+} from './expected-postings-queries.ts'
 
 /** Entries that the ledger must have, computed again by the posting rules from the records alone. */
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type AlikeInvoices, listAlikeInvoices } from './alike-invoices-queries.ts'
+import { type AlikeInvoices, listAlikeInvoices } from './group-by-facts-queries.ts'
 import type { Report } from './difference.ts'
 import type { Span } from './pages-queries.ts'
 
