@@ -9,8 +9,8 @@ import { BUILT, builtModules } from './test/support/built-modules.ts'
 const DATABASE = [
   'src/features/**/*.test.ts',
   'src/platform/database/*.test.ts',
+  'src/platform/long/*.test.ts',
   'src/platform/http/*.test.ts',
-  'src/app.test.ts',
   'test/api/**/*.test.ts',
   'test/journeys/**/*.test.ts',
   'test/upgrades/**/*.test.ts',

@@ -1297,8 +1297,18 @@ create table leases (
   name text not null,
   holder uuid not null,
   leased_until timestamp with time zone not null,
+  kind text,
+  state text,
+  about text,
+  begun_at timestamp with time zone,
+  done bigint,
+  total bigint,
+  process text,
   constraint leases_pkey PRIMARY KEY (account_id, name),
-  constraint leases_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+  constraint leases_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint leases_facts CHECK ((((kind IS NULL) = (state IS NULL)) AND ((kind IS NULL) = (begun_at IS NULL)) AND ((kind IS NULL) = (process IS NULL)))),
+  constraint leases_kind CHECK ((kind = ANY (ARRAY['clock'::text, 'export'::text, 'bank_file'::text, 'billing_run'::text, 'verification'::text]))),
+  constraint leases_state CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text])))
 );
 CREATE INDEX leases_by_end ON leases USING btree (leased_until);
 alter table leases enable row level security;
@@ -3525,6 +3535,44 @@ begin
     select 'records_failing', a.mode, count(*)::double precision
       from (select f.account_id from failing_records f limit count_max) f join accounts a on a.account_id = f.account_id
      group by a.mode;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_long_operations()
+ RETURNS TABLE(account_id bigint, kind text, about text, state text, begun_at timestamp with time zone, seconds double precision, done bigint, total bigint, process text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    with held as (
+      select l.* from leases l
+       where l.kind is not null and l.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds'),
+    unfinished as (
+      select r.*, coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) as is_held
+        from billing_runs r where r.finished_at is null),
+    found as (
+      select h.account_id, h.kind,
+             case when h.kind = 'clock' then (select max(u.billing_run_id)::text from unfinished u where u.account_id = h.account_id and u.cause = 'clock')
+                  else h.about end as about,
+             h.state, h.begun_at, h.done, h.total, h.process
+        from held h where h.kind <> 'billing_run'
+      union all
+      select u.account_id, 'billing_run', u.billing_run_id::text, case when u.is_held then 'running' else 'waiting' end,
+             case when u.is_held then coalesce(u.started_at, u.created_at) else u.created_at end, u.done::bigint, u.total::bigint,
+             (select string_agg(distinct h.process, ', ') from held h
+               where h.account_id = u.account_id and h.kind = 'billing_run' and h.about = u.billing_run_id::text)
+        from unfinished u
+       where not (u.cause = 'clock' and exists (select 1 from held h where h.account_id = u.account_id and h.kind = 'clock'))
+      union all
+      select null, 'backup', null, 'running', a.backend_start, p.backup_streamed, p.backup_total, substr(a.application_name, length('perennial backup ') + 1)
+        from pg_stat_activity a left join pg_stat_progress_basebackup p on p.pid = a.pid
+       where a.application_name like 'perennial backup %')
+    select f.account_id, f.kind, f.about, f.state, f.begun_at, greatest(extract(epoch from clock_timestamp() - f.begun_at), 0)::double precision,
+           f.done, f.total, f.process
+      from found f order by f.state, f.begun_at, f.account_id;
 end $function$
 ;
 

@@ -94,10 +94,14 @@ import { makePages, type Pages } from './platform/http/pages.ts'
 import { type Links, makeLinks } from './platform/page/links.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
+import { LONG_CONNECTIONS } from './platform/long/kinds.ts'
+import { LongOperations } from './platform/long/long-operations.ts'
+import { listLongFigures } from './platform/long/queries.ts'
+import { takesWrites } from './platform/database/housekeeping.ts'
+import { Outage } from './platform/outage.ts'
 import { Places } from './platform/places.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
-import { LONG_CONNECTIONS } from './platform/database/open-database.ts'
 
 /** The wiring of the service: what is made once, and who gets it. */
 
@@ -231,9 +235,6 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...webhookOperations(deps),
 ]
 
-/** A long operation is at work for minutes. Its account has one, so what waits are other accounts: no longer than any other work waits. */
-export const LONG_OPERATIONS = { running: 2, waiting: 50, perOwner: 1, patienceMs: 20_000 }
-
 /** Two for an account, more are refused (429). A long document counts until it is drawn. */
 const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
 
@@ -318,6 +319,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listVerificationFigures(unscoped)),
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
+    ...(await listLongFigures(unscoped)),
   ]
 }
 
@@ -348,6 +350,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const drawing = makeDrawing({ root: settings.root, log })
   const hashing = makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
+  const outage = new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) })
   const links = makeLinks(envelope, settings.publicUrl)
   const operations = allOperations({
     ...settings,
@@ -375,7 +378,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     {
       db,
       longDb,
-      longPlaces: new Places(LONG_OPERATIONS),
+      longOperations: new LongOperations({ db, longDb }),
+      outage,
       ...outward,
       log,
       realClock,
@@ -408,6 +412,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     workerStatus: metrics.workerStatus,
     flush: authenticator.flushLastUse,
     close: async () => {
+      outage.stop()
       await server.close()
       await drawing.close()
       await hashing.close()

@@ -1,5 +1,6 @@
-import { isOutage } from './platform/database/failures.ts'
+import { isCancelled, isOutage } from './platform/database/failures.ts'
 import type { Duty, DutyDeps } from './platform/duty.ts'
+import { Outage } from './platform/outage.ts'
 import { steadyClock } from './platform/steady-clock.ts'
 import { within } from './platform/within.ts'
 
@@ -17,38 +18,13 @@ const STOP_MS_MAX = 25_000
 
 class Stopped extends Error {}
 
-/** The outage of the database as all duties meet it: one line when it begins, and one when a round that began after that is done. */
-class Outage {
-  readonly #log: DutyDeps['log']
-  #sinceMs: number | undefined
-
-  constructor(log: DutyDeps['log']) {
-    this.#log = log
-  }
-
-  /** Notes that a duty met it. What the duties meet after the first is written for `debug` only. */
-  met(err: unknown, duty: string): void {
-    if (this.#sinceMs !== undefined)
-      return this.#log.debug({ err, duty }, 'a duty of the worker waits for the database')
-    this.#sinceMs = steadyClock()
-    this.#log.error({ err, duty }, 'the database cannot be reached; the worker goes on when it can')
-  }
-
-  /** Notes that a round that began at this moment of the steady clock is done. */
-  isOver(beganAtMs: number): void {
-    if (this.#sinceMs === undefined || beganAtMs < this.#sinceMs) return
-    const seconds = Math.round((steadyClock() - this.#sinceMs) / 1000)
-    this.#sinceMs = undefined
-    this.#log.info({ seconds }, 'the database can be reached again; the worker goes on')
-  }
-}
-
 /** Starts every duty at once. */
 export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Promise<Worker> {
-  const outage = new Outage(deps.log)
+  const outage = new Outage({ log: deps.log, counted: 'rounds' })
   const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, outage)))
   return {
     stop: async () => {
+      outage.stop()
       const running = new Set(started.map(({ name }) => name))
       const ends = started.map(async ({ name, stop }) => {
         await stop()
@@ -91,7 +67,9 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
         if ((await duty.run(deps, goOn)) === 'again') isCalled = true
         outage.isOver(beganAtMs)
       } catch (error) {
-        if (isOutage(error)) outage.met(error, duty.name)
+        if (isStopping && (isOutage(error) || isCancelled(error)))
+          deps.log.info({ duty: duty.name }, 'a statement of a duty was ended, because the worker stops')
+        else if (isOutage(error)) outage.met(error)
         else if (!(error instanceof Stopped))
           deps.log.error({ err: error, duty: duty.name }, 'a duty of the worker failed; it is tried again')
       }

@@ -1,5 +1,5 @@
 import { afterDayOf, ORDER_OF_DAY } from '../duties.ts'
-import { moveClock } from '../features/billing-run/clock.ts'
+import { clockMoving, moveClock } from '../features/billing-run/clock.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
@@ -7,6 +7,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import { dateIn } from '../kernel/zone.ts'
 import { momentOf } from '../kernel/context.ts'
+import { whileAlone } from '../platform/long/presence.ts'
 import { sendsMail } from '../platform/config.ts'
 import { readInstant } from '../platform/wire/dates.ts'
 import { failuresAsJson, recordName } from './billing-run.ts'
@@ -34,14 +35,16 @@ export async function advanceClockCommand(
     const calling = { envelope, adapters: makeAdapters({ db, envelope }) }
     const afterDay = afterDayOf({ ...calling, realClock: Date.now, hasMailServer })
     const progress = await showProgress(`clock of account ${account.id}, days`)
-    const moved = await moveClock(
-      { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay },
-      {
+    const deps = { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay }
+    const alone = { kind: 'clock', state: 'running', refusal: clockMoving } as const
+    const moved = await whileAlone(db, account.id, alone, (presence) =>
+      moveClock(deps, {
         account: account.id,
         to,
         actor: 'command line',
         onProgress: (day, { invoices }) => progress.update(daysBetween(today, day), total, `${invoices} invoices`),
-      },
+        onDays: presence.progress,
+      }),
     ).finally(progress.end)
     return { ...moved, account: account.id }
   })

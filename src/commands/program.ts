@@ -45,6 +45,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addServing(program, run)
   addBilling(program, run)
   addChecking(program, run, deps)
+  addRunning(program, run)
   addTransfer(program, run)
   addBackup(program, run)
   addInvoices(program, run)
@@ -152,6 +153,18 @@ function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
     .addOption(json())
     .action((options: { account?: Id; json?: boolean }) =>
       run(options, async (context) => (await import('./verify.ts')).verifyCommand(context, options.account)),
+    )
+}
+
+function addRunning(program: Command, run: Runner): void {
+  program
+    .command('running')
+    .description(
+      'list the long operations of all processes: who is busy with what, since when and how far, and how much waits',
+    )
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./running.ts')).runningCommand(context)),
     )
 }
 

@@ -4,6 +4,7 @@ import { verifyAccount, type Verification } from '../features/verification/verif
 import type { AccountId } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import type { Database } from '../platform/database/database.ts'
+import { whilePresent } from '../platform/long/presence.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
@@ -50,7 +51,7 @@ async function accountsOf(db: Database, named: AccountId | undefined): Promise<A
 async function verifyOne({ isJson }: CommandContext, db: Database, account: AccountId): Promise<Outcome> {
   const listed: Difference[] = []
   const kinds = new Map<string, Kind>()
-  const verification = await verifyAccount(db, account, (difference) => {
+  const report = (difference: Difference) => {
     const { check, what } = difference
     const name = `${check}, ${what}`
     const kind = kinds.get(name) ?? { check, what, count: 0 }
@@ -59,7 +60,10 @@ async function verifyOne({ isJson }: CommandContext, db: Database, account: Acco
     if (kind.count > NAMED_OF_A_KIND) return
     if (isJson) listed.push(difference)
     else printLine(`Account ${account}, ${differenceText(difference)}.`)
-  })
+  }
+  const verification = await whilePresent(db, account, { kind: 'verification' }, ({ progress }) =>
+    verifyAccount(db, account, report, { onChecks: progress }),
+  )
   const { differences, invoices } = verification
   for (const { check, what, count } of isJson ? [] : kinds.values())
     if (count > NAMED_OF_A_KIND)

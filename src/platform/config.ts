@@ -242,7 +242,7 @@ const VARIABLES = {
     {
       name: 'DATABASE_POOL',
       about:
-        'Database connections of one process for writes and work; reads and long operations have up to 16 of their own.',
+        'Database connections of one process for writes and work; reads and long operations have up to 20 of their own.',
     },
     wholeNumber(1, POOL_MAX),
   ),

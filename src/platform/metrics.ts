@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from './database/database.ts'
+import { LONG_KINDS } from './long/kinds.ts'
 import type { SteadyClock } from './steady-clock.ts'
 import { within } from './within.ts'
 
@@ -46,7 +47,16 @@ const FIGURES_KEPT_MS = 5_000
 const FIGURES_WAIT_MS = 3_000
 
 /** Figures of the database: the text of each, and the name of its label. Those with `always` are 0 if nothing was found. */
-const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: string; always?: readonly string[] }> = {
+const SHOWN_FIGURES: Record<
+  string,
+  {
+    metric: string
+    help: string
+    label?: string
+    /** Second label: their values stand with a space between them. */ and?: string
+    always?: readonly string[]
+  }
+> = {
   runs: {
     metric: 'perennial_runs',
     help: 'Unfinished billing runs: worked on, or waiting for a worker',
@@ -137,6 +147,19 @@ const SHOWN_FIGURES: Record<string, { metric: string; help: string; label?: stri
     help: 'Endpoints of webhooks by state: active, failing since their last delivery, disabled by the service, switched off by hand',
     label: 'state',
     always: ['active', 'failing', 'disabled', 'off'],
+  },
+  long_operations: {
+    metric: 'perennial_long_operations',
+    help: 'Long operations of all processes: those that run, and those that wait for a place or a worker',
+    label: 'kind',
+    and: 'state',
+    always: LONG_KINDS.flatMap((kind) => [`${kind} running`, `${kind} waiting`]),
+  },
+  long_operation_seconds: {
+    metric: 'perennial_long_operation_seconds',
+    help: 'How long the longest of the long operations of a kind has been running',
+    label: 'kind',
+    always: LONG_KINDS,
   },
   verify_differences: {
     metric: 'perennial_verify_differences',
@@ -298,9 +321,14 @@ const gauges = (registers: Registry[]) => ({
 
 /** Makes the gauges of the database's figures; without figures they are removed, because old values would be wrong. */
 function figureGauges(registers: Registry[]): (figures: Figure[] | undefined) => void {
-  const gauges = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, always }]) => {
-    const gauge = new Gauge({ name: metric, help, labelNames: label ? [label] : [], registers })
-    const set = (about: string, value: number) => (label ? gauge.set({ [label]: about }, value) : gauge.set(value))
+  const gauges = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, and, always }]) => {
+    const labels = [label, and].filter((one) => one !== undefined)
+    const gauge = new Gauge({ name: metric, help, labelNames: labels, registers })
+    const labelsOf = (about: string) => {
+      const values = and ? about.split(' ') : [about]
+      return Object.fromEntries(labels.map((one, place) => [one, values[place] ?? '']))
+    }
+    const set = (about: string, value: number) => (label ? gauge.set(labelsOf(about), value) : gauge.set(value))
     return { name, gauge, set, isPlain: label === undefined, always: always ?? [] }
   })
   return (figures) => {

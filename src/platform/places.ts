@@ -9,6 +9,8 @@ export interface PlaceBounds {
   running: number
   /** Of these, pieces of one owner; left out: all of them. */
   runningOfOwner?: number
+  /** Of these, pieces of owners that are limited, all together; left out: all of them. */
+  runningOfLimited?: number
   /** Pieces that wait for a place, of all owners; left out: any number. */
   waiting?: number
   /** Pieces of one owner, running and waiting together; left out: any number. */
@@ -20,6 +22,8 @@ export interface PlaceBounds {
 export interface Wish {
   /** The refusal where the owner has as much here as it may; left out: 503. */
   refusal?: () => Fault
+  /** The owner is one of those that leave places to others, see `runningOfLimited`. */
+  isLimited?: boolean
   /** Ends the waiting when it is aborted, with its reason. */
   signal?: AbortSignal
 }
@@ -33,6 +37,7 @@ const tooBusy = (): Fault =>
   )
 
 interface Owned {
+  readonly isLimited: boolean
   running: number
   /** In the order in which they came. */
   waiting: Set<() => void>
@@ -43,12 +48,17 @@ export class Places {
   readonly #owned = new Map<bigint, Owned>()
   /** Owners who wait, in the order of their turns. */
   readonly #turns = new Map<bigint, Owned>()
+  readonly #busy: () => Fault
   #running = 0
+  #runningOfLimited = 0
   #waiting = 0
 
-  constructor({ running, ...bounds }: PlaceBounds) {
-    const { runningOfOwner = running, waiting = Infinity, perOwner = Infinity, patienceMs = 0 } = bounds
-    this.#bounds = { running, runningOfOwner, waiting, perOwner, patienceMs }
+  /** `busy` makes the refusal of what there is no room for; left out: 503. */
+  constructor({ running, ...bounds }: PlaceBounds, busy = tooBusy) {
+    const { runningOfOwner = running, runningOfLimited = running } = bounds
+    const { waiting = Infinity, perOwner = Infinity, patienceMs = 0 } = bounds
+    this.#bounds = { running, runningOfOwner, runningOfLimited, waiting, perOwner, patienceMs }
+    this.#busy = busy
   }
 
   get waiting(): number {
@@ -66,16 +76,16 @@ export class Places {
   }
 
   /**
-   * Waits for a place and returns how to leave it. Throws the refusal at once where the owner has as much here as it may; unavailable (503)
+   * Waits for a place and returns how to leave it. Throws the refusal at once where the owner has as much here as it may; the one of too much work
    * where too much waits, or where no place became free in time.
    */
-  async take(owner: bigint, { refusal = tooBusy, signal }: Wish = {}): Promise<() => void> {
+  async take(owner: bigint, { refusal = this.#busy, signal, isLimited = false }: Wish = {}): Promise<() => void> {
     signal?.throwIfAborted()
-    const owned = this.#owned.get(owner) ?? { running: 0, waiting: new Set() }
+    const owned = this.#owned.get(owner) ?? { isLimited, running: 0, waiting: new Set() }
     if (owned.running + owned.waiting.size >= this.#bounds.perOwner) throw refusal()
     if (this.#mayEnter(owned)) this.#enter(owner, owned)
     else {
-      if (this.#waiting >= this.#bounds.waiting) throw tooBusy()
+      if (this.#waiting >= this.#bounds.waiting) throw this.#busy()
       await this.#wait(owner, owned, signal)
     }
     let isHeld = true
@@ -85,12 +95,15 @@ export class Places {
     }
   }
 
-  #mayEnter({ running }: Owned): boolean {
-    return this.#running < this.#bounds.running && running < this.#bounds.runningOfOwner
+  #mayEnter({ running, isLimited }: Owned): boolean {
+    const bounds = this.#bounds
+    if (isLimited && this.#runningOfLimited >= bounds.runningOfLimited) return false
+    return this.#running < bounds.running && running < bounds.runningOfOwner
   }
 
   #enter(owner: bigint, owned: Owned): void {
     this.#running += 1
+    if (owned.isLimited) this.#runningOfLimited += 1
     owned.running += 1
     this.#owned.set(owner, owned)
   }
@@ -116,7 +129,7 @@ export class Places {
         resolve()
       }
       const { patienceMs } = this.#bounds
-      const patience = patienceMs > 0 ? setTimeout(() => give(tooBusy()), patienceMs) : undefined
+      const patience = patienceMs > 0 ? setTimeout(() => give(this.#busy()), patienceMs) : undefined
       signal?.addEventListener('abort', abort)
       this.#waiting += 1
       owned.waiting.add(go)
@@ -128,6 +141,7 @@ export class Places {
   /** Hands the place to whose turn it is; the owner's other work goes to the end of the turns. */
   #leave(owner: bigint, owned: Owned): void {
     this.#running -= 1
+    if (owned.isLimited) this.#runningOfLimited -= 1
     owned.running -= 1
     if (owned.running === 0 && owned.waiting.size === 0) this.#owned.delete(owner)
     for (const [next, theirs] of this.#turns) {

@@ -4,6 +4,7 @@ import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/kernel/context.ts'
 import { Bodies } from '../../src/platform/http/body-bounds.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
+import { LongOperations } from '../../src/platform/long/long-operations.ts'
 import { Places } from '../../src/platform/places.ts'
 import { GroupedWrites } from '../../src/platform/http/grouped-writes.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
@@ -64,9 +65,10 @@ export function probeServer(
       db,
       longDb: db,
       bodies: new Bodies(),
-      longPlaces: new Places({ running: 2, waiting: 50, perOwner: 1 }),
+      longOperations: new LongOperations({ db, longDb: db }),
       outwardPlaces: new Places(OUTWARD),
       log: pino({ level: 'silent' }),
+      outage: { met: () => {}, isStopping: false },
       realClock: Date.now,
       publicUrl: undefined,
       trustProxy: false,

@@ -2,6 +2,7 @@ import { lastMoment } from '../../kernel/batch-days.ts'
 import { addDays, earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
@@ -35,6 +36,7 @@ export const batchesDuty = (about: Worked): Duty => ({
       const account = await getAccount(db.reader(id), id)
       await buildBatch({ ...about, db }, account, momentOf(account, realClock), batchId, false).catch(
         (error: unknown) => {
+          passOnOutage(error)
           hasFailed = true
           log.error({ err: errorFacts(error), account: String(id) }, 'a batch could not be built; it is tried again')
         },

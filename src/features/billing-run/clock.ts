@@ -1,4 +1,4 @@
-import { earliest, type Instant, type IsoDate } from '../../kernel/calendar.ts'
+import { daysBetween, earliest, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
@@ -23,6 +23,8 @@ export interface ClockWish {
   to: Instant
   actor: string
   onProgress?: (day: IsoDate, totals: RunTotals) => void
+  /** Learns how many of the days to go through are done. */
+  onDays?: (done: number, total: number) => void
 }
 
 /** A clock that follows real time has gone on since it was read: a value of a moment ago is still its present one. */
@@ -133,6 +135,7 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
       await billUntil(work, reached)
       await workAfterDay(deps, account, moment, wish.actor, totals)
       wish.onProgress?.(reached, totals)
+      wish.onDays?.(daysBetween(today, reached), daysBetween(today, target))
       const next =
         reached >= target ? null : await findWorkAfter(deps, deps.db.reader(account.id), account.id, reached, target)
       moment = reached >= target ? undefined : momentOn(next ?? target)

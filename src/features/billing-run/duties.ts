@@ -2,6 +2,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Warn } from '../../kernel/context.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
+import { whilePresent } from '../../platform/long/presence.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
 import { findDueAfter } from './due-kind.ts'
@@ -55,7 +56,9 @@ async function helpOne(
 ): Promise<void> {
   const startedMs = clock()
   const warn: Warn = (facts, message) => log.warn({ run: String(id), ...facts }, message)
-  const totals = await helpRun({ db, realClock, warn, ...about }, account, id, goOn)
+  const present = { kind: 'billing_run', about: String(id) } as const
+  const help = () => helpRun({ db, realClock, warn, ...about }, account, id, goOn)
+  const totals = await whilePresent(db, account, present, help)
   if (!totals) return
   const seconds = (clock() - startedMs) / 1000
   const { done, invoices, failures } = totals

@@ -99,13 +99,15 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
     body: ClockIn,
     success: { status: 200, schema: moveOut.schema },
     refusals: { 409: 'The account is live, the clock would move backwards, or it is being moved' },
+    longKind: 'clock',
     refusal: clockMoving,
-    run: async (context, { body }) => {
+    run: async (context, { body }, about) => {
       const { account, actor } = context
       try {
         const startedMs = performance.now()
         const warn: Warn = (facts, message) => deps.log.warn(facts, message)
-        const move = await moveClock({ ...deps, db: deps.longDb, warn }, { account: account.id, to: body.Now, actor })
+        const wish = { account: account.id, to: body.Now, actor, onDays: about.progress }
+        const move = await moveClock({ ...deps, db: deps.longDb, warn }, wish)
         const { done, invoices, failures } = move.totals
         const seconds = (performance.now() - startedMs) / 1000
         deps.runFinished?.(invoices, failures.length, seconds)

@@ -3,6 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { momentOf } from '../../kernel/context.ts'
+import { whilePresent } from '../../platform/long/presence.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, workOn } from './chunk.ts'
 import { countDue, findDueAfter } from './due-kind.ts'
@@ -27,9 +28,10 @@ export async function workRun(
   if (!run) return undefined
   const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
   await learnDue(deps.db, account, run)
+  const present = { kind: 'billing_run', about: String(runId) } as const
   // The run of a clock that was cut short names a day that the clock has not reached.
   const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
-  await billUntil(work, work.until)
+  await whilePresent(deps.db, account, present, () => billUntil(work, work.until))
   const ended = await endRun(deps, account, runId)
   return { ...work.totals, run: ended }
 }

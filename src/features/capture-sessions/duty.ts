@@ -1,6 +1,7 @@
 import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Duty, DutyDeps } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
@@ -57,6 +58,7 @@ export const giveBackDuty = (deps: GatewayDeps & CapturedDeps): Duty => ({
       goOn()
       const context = await contextOf(duty, account)
       await resumeSale({ ...deps, db }, context, id).catch((error: unknown) => {
+        passOnOutage(error)
         hasFailed = true
         log.error(
           { err: errorFacts(error), account: String(account) },

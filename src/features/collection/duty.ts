@@ -3,6 +3,7 @@ import type { Account } from '../../kernel/context.ts'
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
@@ -36,6 +37,7 @@ const forAccounts = (
     const account = await getAccount(db.reader(id), id)
     await work(account).catch((error: unknown) => {
       goOn()
+      passOnOutage(error)
       log.error({ err: error, account: String(id) }, 'the collection of an account failed; it is tried again')
     })
   })

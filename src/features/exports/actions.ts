@@ -5,6 +5,7 @@ import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { LongRun } from '../../platform/http/operation.ts'
 import { lockAccountSettings } from '../accounts/queries.ts'
 import { announceAccountChange, editAccount } from '../accounts/settings.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
@@ -48,7 +49,8 @@ export const exportBusy = (): Fault =>
     [
       {
         code: 'export_busy',
-        message: 'Another export of this account is being made; try again when it is done.',
+        message:
+          'Another export of this account is being made; try again when it is done, or after 30 seconds where it was cut off by a crash.',
         field: null,
       },
     ],
@@ -67,12 +69,13 @@ function checkWanted({ from, to, isLock }: WantedExport, today: IsoDate): void {
 
 /**
  * Makes a batch of all entries up to its last day that no batch of its currency has yet. Returns the newest batch where there are none; throws a Fault
- * (409) where that is not there either, or where codes are missing.
+ * (409) where that is not there either, or where codes are missing. Nothing of it is left where its caller has gone.
  */
 export async function makeExport(
   deps: ExportDeps,
   context: RequestContext,
   wanted: WantedExport,
+  about: LongRun,
 ): Promise<{ batch: ExportWithDifferences; isNew: boolean }> {
   checkWanted(wanted, context.moment.today)
   const account = context.account.id
@@ -83,7 +86,7 @@ export async function makeExport(
       const codes = await lockGlCodes(tx)
       const chart = await loadChart(tx, codes)
       if (wanted.format === 'datev') checkDatev(codes.datev, wanted)
-      const isNew = await makeBatch(tx, context, chart, wanted)
+      const isNew = await makeBatch(tx, context, chart, wanted, about)
       const batch = await findNewestExport(tx, account, wanted.currency)
       if (!batch)
         throw conflict(
@@ -95,7 +98,7 @@ export async function makeExport(
       if (isNew) await recordExport(tx, context, 'export.created', batch)
       return { batch, isNew }
     },
-    { boundMs: BATCH_MS },
+    { boundMs: BATCH_MS, ...(about.gone && { signal: about.gone }) },
   )
 }
 
@@ -122,6 +125,7 @@ async function makeBatch(
   context: RequestContext,
   chart: Chart,
   wanted: WantedExport,
+  about: LongRun,
 ): Promise<boolean> {
   const createdAt = context.moment.now
   const marked = await takeLedgerMark(tx)
@@ -132,13 +136,17 @@ async function makeBatch(
     await tx.savepoint(async () => {
       const { id, number } = await insertExport(tx, { ...wanted, below, createdAt })
       const batch = { ...wanted, id, number, below, ranges, createdAt }
+      about.isAbout(String(id))
       const isChanged = await insertUnsettled(tx, batch)
       const uses = await countUses(tx, batch)
       if (!isChanged && uses.length === 0) throw new NothingNew()
       if (wanted.format === 'datev') await checkYearOpen(tx, chart, batch)
       await checkCodes(tx, chart.codes, batch, isChanged ? [...uses, UNSETTLED] : uses)
       const entries = uses.reduce((sum, use) => sum + use.entries, 0)
-      await finishExport(tx, id, { entries, ...(await writeFiles(tx, chart, batch)) })
+      await finishExport(tx, id, {
+        entries,
+        ...(await writeFiles(tx, chart, batch, (done) => about.progress(Math.min(done, entries), entries))),
+      })
     })
     return true
   } catch (error) {

@@ -81,9 +81,11 @@ export const exportOperations = (deps: ExportDeps): Operation[] => [
     refusals: {
       409: 'Codes are missing, which are listed; there is nothing to export and no export before; or another export of the account is being made',
     },
+    longKind: 'export',
+    endsWithCaller: true,
     refusal: exportBusy,
-    run: async (context, { body }) => {
-      const { batch, isNew } = await makeExport(deps, context, exportFromWire(body))
+    run: async (context, { body }, about) => {
+      const { batch, isNew } = await makeExport(deps, context, exportFromWire(body), about)
       return isNew ? kind.created(batch, context) : kind.answer(batch, context)
     },
   }),

@@ -84,17 +84,19 @@ class WrittenRows {
   }
 }
 
-/** Writes the files of a batch. Throws a Fault (409) with the codes that its format does not take. */
+/** Writes the files of a batch; `onEntries` learns how many entries are done. Throws a Fault (409) with the codes that its format does not take. */
 export async function writeFiles(
   tx: Transaction,
   chart: Chart,
   batch: BatchToWrite,
+  onEntries: (done: number) => void = () => {},
 ): Promise<Omit<Written, 'entries'>> {
   const form = formOf(chart, batch)
   const codes = new MoveCodes(chart, batch.format)
   const writer = new FileWriter(form, (part, piece, bytes) => insertPiece(tx, batch.id, part, piece, bytes))
   const written = new WrittenRows(writer)
   let journals = 0
+  let entries = 0
   for await (const rows of wholeJournals(tx, chart, batch)) {
     await codes.load(tx, rows)
     await form.load?.(tx, rows)
@@ -106,6 +108,8 @@ export async function writeFiles(
       written.add(formed, about)
     }
     await writer.write()
+    entries += rows.length
+    onEntries(entries)
   }
   if (written.refusals.size > 0) throw codesMissing(written.refusals.size, [...written.refusals])
   const { differences, sums } = written

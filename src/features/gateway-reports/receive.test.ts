@@ -1,5 +1,7 @@
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { chargedPayment } from '../refunds/charged.testing.ts'
 import { keptReports, report, signed } from './reports.testing.ts'
 
@@ -41,6 +43,29 @@ test('a report that comes twice at once is kept once', async () => {
   const replies = await Promise.all(Array.from({ length: 8 }, () => report(service, one, { id: 'r-1', ...ABOUT })))
   expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200))
   expect(await keptReports(service, one.client)).toHaveLength(1)
+})
+
+test('beyond those that are taken and wait a report is 429, never 503, and what was taken is kept', async () => {
+  const BOUND = 4 + 200
+  const one = await sender()
+  const holding = new pg.Client(clientConfig(service.connection, undefined))
+  await holding.connect()
+  await holding.query('begin')
+  await holding.query('lock table gateway_reports in access exclusive mode')
+  const sent = Array.from({ length: BOUND }, (_, n) => report(service, one, { id: `r-${n}`, ...ABOUT }))
+  const beyond = await Promise.all(
+    Array.from({ length: 5 }, (_, n) => report(service, one, { id: `beyond-${n}`, ...ABOUT })),
+  )
+  await holding.query('rollback')
+  await holding.end()
+  for (const { status, body, headers } of beyond)
+    expect([status, body.Errors[0].Code, headers['retry-after']]).toEqual([429, 'too_many_reports', '2'])
+  const statuses = (await Promise.all(sent)).map(({ status }) => status)
+  // On a busy machine the time of some that wait is over.
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+  const taken = statuses.filter((status) => status === 200).length
+  expect(taken).toBeGreaterThan(0)
+  expect(await keptReports(service, one.client)).toHaveLength(taken)
 })
 
 test('a gateway that is not active still reports: it has money of before', async () => {

@@ -12,10 +12,18 @@ import { receiveReport, REPORT_BYTES_MAX } from './receive.ts'
 
 /** Reports of one address that are not accepted within a minute before it is slowed down; those that are always pass. */
 const WRONG_MAX = 10
-/** Of the process: nobody who floods the address takes the connections that others need. */
+/** Of the process: nobody who floods the address takes the connections that others need. What is beyond is the sender's to slow down (429). */
 const AT_A_TIME = { running: 4, waiting: 200, patienceMs: 10_000 }
 /** All who send wait in one line. */
 const ALL = 0n
+
+/** Makes the refusal of reports beyond those that are taken and wait: their gateway sends them again. */
+const tooManyWait = () =>
+  new Fault(
+    'throttled',
+    [{ code: 'too_many_reports', message: 'Too many reports arrive at a time; try again shortly.', field: null }],
+    2,
+  )
 
 interface Deps extends GatewayDeps {
   db: Database
@@ -24,7 +32,7 @@ interface Deps extends GatewayDeps {
 }
 
 export function reportIntake(deps: Deps): Intake {
-  const places = new Places(AT_A_TIME)
+  const places = new Places(AT_A_TIME, tooManyWait)
   const wrong = new CountedWindows(deps.clock)
   return {
     path: '/gateways/{GatewayToken}/events',

@@ -1,6 +1,7 @@
 import { momentOf, type Account, type Moment } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
@@ -43,9 +44,10 @@ export const reportsDuty = (about: Worked): Duty => ({
     await sideBySide(new Set(found.map(({ account }) => account)), ACCOUNTS_AT_ONCE, async (accountId) => {
       for (const { id } of found.filter(({ account }) => account === accountId)) {
         goOn()
-        await workOne(deps, accountId, id).catch((error: unknown) =>
-          log.error({ err: errorFacts(error), account: String(accountId) }, 'a report failed; it is tried again'),
-        )
+        await workOne(deps, accountId, id).catch((error: unknown) => {
+          passOnOutage(error)
+          log.error({ err: errorFacts(error), account: String(accountId) }, 'a report failed; it is tried again')
+        })
       }
     })
     return found.length < REPORTS_A_LOOK ? undefined : 'again'
@@ -62,9 +64,10 @@ export const sandboxReportsDuty = (about: GatewayDeps): Duty => ({
     for (const { account: accountId } of found) {
       goOn()
       const account = await getAccount(db.reader(accountId), accountId)
-      await sendSandboxReports(deps, account, momentOf(account, realClock)).catch((error: unknown) =>
-        log.error({ err: errorFacts(error), account: String(accountId) }, 'the sandbox could not report'),
-      )
+      await sendSandboxReports(deps, account, momentOf(account, realClock)).catch((error: unknown) => {
+        passOnOutage(error)
+        log.error({ err: errorFacts(error), account: String(accountId) }, 'the sandbox could not report')
+      })
     }
     return found.length < ACCOUNTS_A_LOOK ? undefined : 'again'
   },

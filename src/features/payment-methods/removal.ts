@@ -1,5 +1,6 @@
 import { momentOf } from '../../kernel/context.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Duty, DutyDeps } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
@@ -121,6 +122,7 @@ async function removeOne(
     db.transaction(accountId, (tx) => beginRemoving(tx, id, { gatewayId: gateway.id, gatewayToken }))
   const ask = (adapter: GatewayAdapter, call: GatewayCall) => removed(adapter, call, removal, isToGo)
   const outcome = await askGateway(deps, about, gateway, ask).catch((error: unknown) => {
+    passOnOutage(error)
     log.error({ err: errorFacts(error), account: String(accountId) }, 'a card could not be removed at its gateway')
     return { kind: 'unknown' as const }
   })

@@ -1,5 +1,6 @@
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { sideBySide } from '../../platform/side-by-side.ts'
@@ -29,6 +30,7 @@ export const refundsDuty = (deps: GatewayDeps & { hasMailServer?: boolean }): Du
       const account = await getAccount(db.reader(id), id)
       const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
       await askOpenRefunds(db, context, deps).catch((error: unknown) => {
+        passOnOutage(error)
         hasFailed = true
         log.error(
           { err: errorFacts(error), account: String(id) },

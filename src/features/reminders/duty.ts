@@ -1,5 +1,6 @@
 import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
@@ -24,6 +25,7 @@ export const reminderDuty = ({ hasMailServer = false }: { hasMailServer?: boolea
       const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
       await remindDay(db, context, { goOn }).catch((error: unknown) => {
         goOn()
+        passOnOutage(error)
         log.error({ err: error, account: String(id) }, 'the reminders of an account failed; they are tried again')
       })
     }

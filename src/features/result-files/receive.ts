@@ -6,6 +6,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { readResultFile } from '../../platform/iso20022/read.ts'
+import { endingAfter } from '../../platform/database/until-aborted.ts'
 import type { ResultLine } from '../../platform/iso20022/result-lines.ts'
 import { UnreadableFile } from '../../platform/iso20022/unreadable.ts'
 import { recordChange } from '../events/record.ts'
@@ -23,6 +24,9 @@ import { fileBusy, type ResultDeps } from './deps.ts'
  * changes nothing. Then some lines are worked on at a time, each portion in a transaction of its own, which notes how far the file is done; a
  * file of very many lines is read again for that.
  */
+
+/** A portion takes a fraction of a second; one that waits for a lock does not keep the place of a caller who has gone. */
+const PORTION_GRACE_MS = 1_000
 
 /** Lines of a transaction, and those of them that name a payment: the locks that it takes are held for a fraction of a second. */
 const PORTION = 500
@@ -49,10 +53,12 @@ export async function receiveFile(
   const sha256 = createHash('sha256').update(bytes).digest()
   const known = await findFileByHash(deps.db.reader(account), account, gatewayId, sha256)
   if (known?.isFinished) return { file: known, isNew: false }
-  const { format, lines } = await checkFile(bytes, accountOf(deps, context, gateway))
+  const { format, lines } = await checkFile(bytes, accountOf(deps, context, gateway), deps.about?.gone)
   const begun = await begin(deps, context, { gatewayId, sha256, format })
   if (!begun.lease) return { file: begun.file, isNew: false }
-  const reading = { deps, context, gateway, file: begun.file, lease: begun.lease }
+  deps.about?.isAbout(String(begun.file.id))
+  const portioned = { ...deps, db: endingAfter(deps.db, deps.about?.gone, PORTION_GRACE_MS) }
+  const reading = { deps: portioned, context, gateway, file: begun.file, lease: begun.lease }
   const file = await underLease(deps.db, account, begun.lease, () =>
     workThrough(reading, lines ? [lines] : readResultFile(bytes).lines),
   )
@@ -72,7 +78,7 @@ interface CheckedFile {
 }
 
 /** Reads all of a file and changes nothing; throws what stands against it. */
-async function checkFile(bytes: Buffer, iban: string | null): Promise<CheckedFile> {
+async function checkFile(bytes: Buffer, iban: string | null, gone?: AbortSignal): Promise<CheckedFile> {
   const reading = readResultFile(bytes)
   const kept: ResultLine[] = []
   let count = 0
@@ -82,6 +88,7 @@ async function checkFile(bytes: Buffer, iban: string | null): Promise<CheckedFil
       count += lines.length
       if (count <= KEPT_LINES) kept.push(...lines)
       await turn()
+      gone?.throwIfAborted()
     }
   } catch (error) {
     if (error instanceof UnreadableFile) throw invalid('file_unreadable', error.message)
@@ -122,10 +129,14 @@ const begin = (
 
 async function workThrough(reading: Reading, lines: Iterable<readonly ResultLine[]>): Promise<ResultFile> {
   const { deps, context, file, lease } = reading
-  for (const portion of portionsOf(lines, context.account.id, file.linesDone)) {
+  let done = file.linesDone
+  for (const portion of portionsOf(lines, context.account.id, done)) {
+    deps.about?.gone?.throwIfAborted()
     await applyLines(reading, portion)
+    deps.about?.progress((done += portion.length))
     await turn()
   }
+  deps.about?.gone?.throwIfAborted()
   return deps.db.transaction(context.account.id, async (tx) => {
     if (!(await releaseLease(tx, lease))) throw fileBusy()
     await finishResultFile(tx, file.id, context.moment.now)

@@ -91,10 +91,12 @@ const writing = (deps: Deps): Operation[] => [
     query: GatewayQuery,
     success: { status: 201, schema: resultFileShape.schema },
     refusals: { 409: 'The gateway reads no files, or the file is of another account than its CreditorIBAN' },
+    longKind: 'bank_file',
+    endsWithCaller: true,
     refusal: fileBusy,
-    run: async (context, { query, bytes }) => {
+    run: async (context, { query, bytes }, about) => {
       if (bytes === undefined || bytes.length === 0) throw invalid('required', 'The body is the file; it is empty.')
-      const received = await receiveFile({ ...deps, db: deps.longDb }, context, query.gatewayID, bytes)
+      const received = await receiveFile({ ...deps, db: deps.longDb, about }, context, query.gatewayID, bytes)
       return received.isNew ? file.created(received.file, context) : file.answer(received.file, context)
     },
   }),

@@ -3,6 +3,7 @@ import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
@@ -87,9 +88,10 @@ export const settlingDuty = (deps: SettleDeps): Duty => ({
       goOn()
       const account = await getAccount(db.reader(id), id)
       const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR })
-      await settleDay(db, deps, context).catch((error: unknown) =>
-        log.error({ err: errorFacts(error), account: String(id) }, 'debits could not be settled; it is tried again'),
-      )
+      await settleDay(db, deps, context).catch((error: unknown) => {
+        passOnOutage(error)
+        log.error({ err: errorFacts(error), account: String(id) }, 'debits could not be settled; it is tried again')
+      })
     }
   },
 })

@@ -1,9 +1,11 @@
+import { passOnOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
+import { whilePresent } from '../../platform/long/presence.ts'
 import type { RealClock } from '../../kernel/context.ts'
 import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
@@ -85,6 +87,7 @@ async function verifyLeased(deps: NightlyDeps, account: AccountId, since: Instan
   } catch (error) {
     // A wish to end the work is thrown again here.
     goOn()
+    passOnOutage(error)
     deps.onFailed(account, error)
     return false
   }
@@ -112,7 +115,9 @@ async function verifyAndSeal(
   const below = await takeLedgerMark(db.unscoped)
   const eventsBelow = await takeEventMark(db.unscoped)
   const part = await partOf(db, account, partAbove)
-  const found = await verifyAccount(db, account, onDifference, { goOn, part })
+  const found = await whilePresent(db, account, { kind: 'verification' }, ({ progress }) =>
+    verifyAccount(db, account, onDifference, { goOn, part, onChecks: progress }),
+  )
   if (found.isChained) {
     const at = instantOf(realClock())
     await sealEvents(db, account, { at, below: eventsBelow, goOn, most: eventsOfSeal })

@@ -98,6 +98,8 @@ export interface Verification {
 export interface Verifying {
   /** Called between pages; may throw to end the work. */
   goOn?: GoOn
+  /** Learns how many of the checks are done. */
+  onChecks?: (done: number, total: number) => void
   /** Everything is verified unless a part is named. */
   part?: Part | undefined
 }
@@ -124,12 +126,13 @@ const AT_ONCE = CHECKS.filter(({ isAtOnce }) => isAtOnce)
 async function runChecks(
   tx: Transaction,
   report: (difference: Difference) => void,
-  { goOn = () => {}, part }: Verifying,
+  { goOn = () => {}, onChecks = () => {}, part }: Verifying,
 ): Promise<Verification> {
   await makeReadOnly(tx)
   const ends: Record<string, bigint> = {}
   const found = { account: tx.account, differences: 0, invoices: 0, isChained: true, isWhole: part === undefined, ends }
-  for (const check of CHECKS) {
+  for (const [place, check] of CHECKS.entries()) {
+    onChecks(place, CHECKS.length)
     if (part && check.isAtOnce && AT_ONCE.indexOf(check) % NIGHTS !== part.turn) continue
     let lists = 0
     const reportOne: Report = (difference) => {

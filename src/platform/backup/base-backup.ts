@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { backupName } from '../long/kinds.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
 
 /** PostgreSQL's own copy of itself while it runs: the command BASE_BACKUP of its replication protocol, with the log that makes the copy whole. */
@@ -175,7 +176,13 @@ export async function withBaseBackup<T>(
 ): Promise<T> {
   const socket = new ArchiveSocket()
   // `replication` is an option of pg that its types do not know.
-  const client = new pg.Client({ ...connection, ssl: false, stream: () => socket.socket, ...{ replication: 'true' } })
+  const client = new pg.Client({
+    ...connection,
+    ssl: false,
+    application_name: backupName(),
+    stream: () => socket.socket,
+    ...{ replication: 'true' },
+  })
   client.on('error', (error) => socket.end(error))
   await client.connect()
   try {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase, startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from './open-database.ts'
@@ -53,6 +54,24 @@ describe('a write that the database cannot do', () => {
     expect((await waiting).body.Errors[0].Code).toBe('database_cancelled')
     await owner.query('rollback')
   })
+})
+
+test('an outage is one line of the log for all requests that it costs, and one when it is over, without a stack', async () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const logged = await startTestService({ connection: service.connection, log })
+  const client = await logged.newAccount()
+  await owner.query(`create function fail() returns trigger language plpgsql as $$ begin raise exception using errcode = '57P01'; end $$;
+    create trigger fail before insert on events execute function fail()`)
+  const asked = await Promise.all(Array.from({ length: 20 }, () => client.post('/v1/customers', name)))
+  await owner.query('drop trigger fail on events; drop function fail()')
+  expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 503))
+  await expect.poll(() => lines).toHaveLength(2)
+  expect(lines).toMatchObject([
+    { level: 50, code: '57P01', msg: 'the database cannot be reached' },
+    { level: 30, requests: 20, msg: 'the database can be reached again' },
+  ])
+  expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
 })
 
 describe('a database that was made read-only', () => {

@@ -21,7 +21,7 @@ const TRIES_MAX = 3
  * Asks the server to end the statement that runs on a connection, by a connection of its own (protocol 3.0, "Canceling Requests in
  * Progress"), to the very server that it leads to. Returns when the server has passed the request on, which it confirms by closing the connection.
  */
-function requestCancel(client: pg.ClientBase): Promise<void> {
+export function requestCancel(client: pg.ClientBase): Promise<void> {
   const { processID, secretKey, host, port, connection } = client as unknown as Addressed
   const { remoteAddress, remotePort } = connection.stream
   return new Promise((resolve) => {
@@ -49,6 +49,11 @@ function requestCancel(client: pg.ClientBase): Promise<void> {
  */
 export async function quieten(client: pg.ClientBase): Promise<boolean> {
   await requestCancel(client)
+  return isQuiet(client)
+}
+
+/** Returns whether a statement came through behind every cancellation that is still on its way. */
+export async function isQuiet(client: pg.ClientBase): Promise<boolean> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     try {
       await client.query('rollback')

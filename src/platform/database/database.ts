@@ -89,6 +89,8 @@ export interface TransactionSettings {
    * is waited for so many milliseconds at most.
    */
   gathered?: { lockMs: number }
+  /** Ends the transaction when it is aborted, its statement too, and throws the reason; nothing of it is left. */
+  signal?: AbortSignal
 }
 
 /** Statements that belong to no account. */

@@ -90,6 +90,15 @@ export const unavailable = (cause?: unknown): Fault =>
 export const isOutage = (error: unknown): boolean =>
   error instanceof Fault && error.problems[0]?.code === 'database_unavailable'
 
+/** Reports whether a statement was ended by somebody, or by a time limit. */
+export const isCancelled = (error: unknown): boolean =>
+  error instanceof Fault && error.problems[0]?.code === 'database_cancelled'
+
+/** Passes on the fault of a database that is away: whatever is done one by one cannot go on, and each would fail in the same way. */
+export function passOnOutage(error: unknown): void {
+  if (isOutage(error)) throw error
+}
+
 /** Returns the database answers and takes no writes: 503 as when it is away, in words that lead whoever runs it to the cause. */
 const takesNoWrites = (cause: unknown): Fault =>
   refusal(

@@ -14,12 +14,14 @@ import {
 import { Lanes } from './lanes.ts'
 import { listen } from './listener.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
+import { LONG_CONNECTIONS } from '../long/kinds.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, lockTimeout, transactionScope } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
+import { untilAborted } from './until-aborted.ts'
 import type { Connection, Database, StatementsOfPart, Transaction, TransactionSettings } from './database.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -71,9 +73,6 @@ export function clientConfig(
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   }
 }
-
-/** For two long operations that run, and for the leases of those that run and wait. */
-export const LONG_CONNECTIONS = 4
 
 /** How many connections one process opens beside those of DATABASE_POOL, with the one on which it listens. */
 export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + 1
@@ -171,7 +170,12 @@ export function openDatabase(
     transaction: (account, work, settings) => {
       // Statements that leave together are answered together.
       const answerMs = settings?.gathered ? settings.boundMs : settings?.statementMs
-      const once = () => withClient((client) => transact(client, account, work, settings), answerMs)
+      const { signal } = settings ?? {}
+      const transactOn = (client: pg.PoolClient) =>
+        signal === undefined
+          ? transact(client, account, work, settings)
+          : untilAborted(client, signal, work, (guarded) => transact(client, account, guarded, settings))
+      const once = () => withClient(transactOn, answerMs)
       const done = () => guarded(settings?.gathered ? once : () => retried(once))
       if (!settings?.isShared) return done()
       turns.note(account)

@@ -5,6 +5,7 @@ import pino from 'pino'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { probeServer } from '../../../test/support/probe.ts'
+import { Fault } from '../../kernel/fault.ts'
 import type { HttpDeps } from './deps.ts'
 import { readOperation, writeOperation } from './operation.ts'
 import { objectOf } from '../wire/read.ts'
@@ -17,7 +18,15 @@ afterAll(() => Promise.all(closing.map((close) => close())))
 const UNREAD_MS = 250
 const SHORT = { headersMs: 200, requestMs: 400 }
 // No shorter than its test needs: a machine with other work stands still for a second now and then.
-const BOUNDS = { headersMs: 60_000, requestMs: 60_000, unreadMs: UNREAD_MS, connections: 100, connectionsPerAddress: 0 }
+const BOUNDS = {
+  headersMs: 60_000,
+  requestMs: 60_000,
+  formMs: 60_000,
+  answeredMs: 60_000,
+  unreadMs: UNREAD_MS,
+  connections: 100,
+  connectionsPerAddress: 0,
+}
 const LARGE = 64 * 1024 * 1024
 const SIP = 4 * 1024 * 1024
 const about = { tag: 't', summary: 's', success: { status: 200 } } as const
@@ -122,6 +131,59 @@ describe('a request that does not arrive', () => {
     const socket = await open()
     socket.write(text)
     expect(await untilClosed(socket)).toMatch(/408 Request Timeout[^]*request_timeout/)
+  })
+})
+
+describe('a request that is answered before its body has arrived', () => {
+  const unfinished = (line: string) =>
+    `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n{"a"`
+
+  test.each([
+    ['401', 'POST /write', 401, 'unauthenticated'],
+    ['404', 'POST /nowhere', 404, 'path_unknown'],
+    ['405', 'PUT /write', 405, 'method_not_allowed'],
+    ['413', 'POST /write', 413, 'body_too_large'],
+  ])(
+    'is answered at once, and its connection ends when the time for the rest is over: %s',
+    async (_name, line, status, code) => {
+      const refusing: Partial<HttpDeps> =
+        status === 401
+          ? {
+              authenticate: async () => {
+                throw new Fault('unauthenticated', [{ code: 'unauthenticated', message: 'No.', field: null }])
+              },
+            }
+          : {}
+      const { open } = await listening({ answeredMs: 300 }, refusing)
+      const socket = await open()
+      socket.write(unfinished(line))
+      const text = await untilClosed(socket)
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*${code}`))
+      expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    },
+  )
+
+  test('may send the rest within that time, and the next request on the same connection is answered', async () => {
+    const { open } = await listening()
+    const socket = await open()
+    const body = 'x'.repeat(2_000_000)
+    socket.write(`POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`)
+    expect(await isSaid(socket, /path_unknown/)).toBe(true)
+    socket.write(body)
+    socket.write(get('/list'))
+    expect(await isSaid(socket, /HTTP\/1\.1 200 OK/)).toBe(true)
+    socket.destroy()
+  })
+
+  test('whose body is whole keeps its connection for the next', async () => {
+    const { open } = await listening({ answeredMs: 100 })
+    const socket = await open()
+    socket.write(get('/nowhere'))
+    expect(await isSaid(socket, /path_unknown/)).toBe(true)
+    await pause(300)
+    socket.write(get('/nowhere'))
+    expect(await isSaid(socket, /path_unknown/)).toBe(true)
+    socket.destroy()
   })
 })
 

@@ -8,6 +8,10 @@ export interface ConnectionBounds {
   headersMs: number
   /** How long a request may take to arrive as a whole, its body included. */
   requestMs: number
+  /** How long the body of a form of a public page may take to arrive. */
+  formMs: number
+  /** How long the body of a request that was answered before it had arrived may go on to arrive. */
+  answeredMs: number
   /** How long an answer may wait for its reader without any of it being taken. */
   unreadMs: number
   /** Connections of this process. */
@@ -18,6 +22,8 @@ export interface ConnectionBounds {
 
 const HEADERS_MS = 30_000
 const UNREAD_MS = 60_000
+const FORM_MS = 15_000
+const ANSWERED_MS = 60_000
 
 /** Returns the bounds that an operator sets, and those that nobody needs to. */
 export const connectionBounds = (set: {
@@ -27,6 +33,8 @@ export const connectionBounds = (set: {
 }): ConnectionBounds => ({
   headersMs: Math.min(HEADERS_MS, set.requestTimeoutSeconds * 1000),
   requestMs: set.requestTimeoutSeconds * 1000,
+  formMs: FORM_MS,
+  answeredMs: ANSWERED_MS,
   unreadMs: UNREAD_MS,
   connections: set.connectionsMax,
   connectionsPerAddress: set.connectionsPerAddress,
@@ -130,6 +138,26 @@ export function boundUnread({ server }: FastifyInstance, { unreadMs }: Connectio
     const looking = setInterval(look, Math.ceil(unreadMs / LOOKS)).unref()
     socket.once('close', () => clearInterval(looking))
   })
+}
+
+/**
+ * Ends connections on which the body of a request still arrives, `answeredMs` after its answer has left: a refusal waits for no body, and the connection is
+ * kept for a while, so that a caller who sends all of it before it reads finds the answer.
+ */
+export function boundAnswered(app: FastifyInstance, { answeredMs }: ConnectionBounds): void {
+  app.addHook('onResponse', (request, _reply, done) => {
+    whileArriving(request, answeredMs, (socket) => socket.destroy())
+    done()
+  })
+}
+
+/** Calls `late` where the body of a request has not arrived within a time. */
+export function whileArriving({ raw }: FastifyRequest, ms: number, late: (socket: Socket) => void): void {
+  const { socket } = raw
+  // Requests that are injected have none.
+  if (raw.complete || !(socket instanceof Socket) || socket.destroyed) return
+  const timer = setTimeout(() => raw.complete || late(socket), ms).unref()
+  for (const event of ['end', 'close'] as const) raw.once(event, () => clearTimeout(timer))
 }
 
 /** The newest request of a connection, and how many wait for an answer before theirs. */

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
+import type { LongOperations } from '../long/long-operations.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Outage } from '../outage.ts'
 import type { Places } from '../places.ts'
 import type { Account, Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
@@ -16,11 +18,13 @@ export interface HttpDeps {
   log: Logger
   /** The same database on connections that long operations have for themselves. */
   longDb: Database
-  /** Bounds how many long operations run and wait, one an account. */
-  longPlaces: Places
+  /** Bounds how many long operations of each kind run and wait, of an account one. */
+  longOperations: Pick<LongOperations, 'run'>
   /** Bounds how many calls of gateways wait for their answer. */
   outwardPlaces: Pick<Places, 'take'>
   realClock: RealClock
+  /** Counts the requests that the database is away for. */
+  outage: Pick<Outage, 'met' | 'isStopping'>
   secrets: IdempotencySecrets
   publicUrl: string | undefined
   trustProxy: boolean | string | readonly string[]

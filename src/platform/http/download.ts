@@ -64,7 +64,7 @@ export function addDownload(app: FastifyInstance, { path, fetch }: Download, vis
       .send(pdf)
   }
   app.get(path, { config: { isPublic: true } }, answer)
-  app.post(path, { config: { isPublic: true, rawBytesMax: FORM_BYTES_MAX } }, answer)
+  app.post(path, { config: { isPublic: true, isForm: true, rawBytesMax: FORM_BYTES_MAX } }, answer)
   app.route({
     method: ['PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: path,

@@ -79,7 +79,7 @@ async function answerOf(
   gone: () => AbortSignal,
 ): Promise<Answer> {
   if (operation.kind === 'read') return handleRead(deps, operation, caller, sent, gone)
-  if (operation.kind === 'long') return handleLong(deps, operation, caller, sent)
+  if (operation.kind === 'long') return handleLong(deps, operation, caller, sent, gone)
   if (operation.kind === 'outward') return handleOutward(deps, operation, caller, sent)
   return handleWrite(deps, operation, caller, sent)
 }
@@ -178,21 +178,25 @@ async function findMissing(
 
 /**
  * Runs long work, which commits in a way of its own. First the key, as a row with a lease, so that a repeated call is refused at once; then
- * a place among the long operations of this process; then a connection of those that long operations have for themselves.
+ * its presence, which all processes see; then a place of its kind in this process; then a connection of those that long operations have for themselves.
  */
 async function handleLong(
   deps: HttpDeps,
   operation: LongOperation<any, any>,
   caller: Caller,
   sent: Sent,
+  callerGone: () => AbortSignal,
 ): Promise<Answer> {
   const account = caller.account.id
+  const { longKind: kind, refusal } = operation
+  const gone = operation.endsWithCaller ? callerGone() : undefined
   const run = () => {
     const context = deps.contextOf(caller)
     const problems = new Problems()
     const input = gatherInput(sent, context, problems)
     problems.throwIfAny()
-    return deps.longPlaces.run(account, () => operation.run(context, input), operation.refusal)
+    const asked = { kind, account, isTest: caller.account.mode === 'test', refusal, gone }
+    return deps.longOperations.run(asked, (about) => operation.run(context, input, { ...about, ...(gone && { gone }) }))
   }
   const keyed = keyedRequestOf(deps, sent)
   return keyed ? runUnderKey(deps, account, keyed, run) : run()

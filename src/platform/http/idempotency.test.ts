@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { probeServer } from '../../../test/support/probe.ts'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { conflict } from '../../kernel/fault.ts'
-import { Places } from '../places.ts'
 import { sql } from '../database/sql.ts'
 import { text } from '../wire/fields.ts'
 import { objectOf, optional } from '../wire/read.ts'
+import type { HttpDeps } from './deps.ts'
 import { longOperation, readOperation, writeOperation } from './operation.ts'
 
 let realNow = Date.parse('2026-11-21T12:00:00Z')
@@ -15,6 +15,9 @@ const key = (value: string) => ({ 'idempotency-key': value })
 
 const declared = (id: string) =>
   ({ id, method: 'POST', path: `/${id}`, tag: 't', summary: 's', success: { status: 201 } }) as const
+
+/** Notes of an operation that nobody reads. */
+const UNSEEN = { progress: () => {}, isAbout: () => {} }
 
 const refusal = () => conflict('one_at_a_time', 'One at a time.')
 
@@ -131,7 +134,9 @@ describe('what a probe shows', () => {
         success: { status: 201 },
       } as const
       const operation =
-        kind === 'write' ? writeOperation({ ...about, write: hold }) : longOperation({ ...about, run: hold, refusal })
+        kind === 'write'
+          ? writeOperation({ ...about, write: hold })
+          : longOperation({ ...about, longKind: 'clock', run: hold, refusal })
       const { client } = probeServer(service.db, id, [operation])
       const first = client.post('/slow', undefined, key('k'))
       await running
@@ -153,6 +158,7 @@ describe('what a probe shows', () => {
     const waiting: (() => void)[] = []
     const operation = longOperation({
       ...declared('held'),
+      longKind: 'clock',
       refusal,
       run: async () => {
         const turn = ends.length
@@ -166,10 +172,8 @@ describe('what a probe shows', () => {
     const begun = async (count: number) => {
       while (ends.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
     }
-    const process = (account: bigint, running = 2) =>
-      probeServer(service.db, account, [operation], {
-        longPlaces: new Places({ running, waiting: 50, perOwner: 8 }),
-      }).client
+    const process = (account: bigint) =>
+      probeServer(service.db, account, [operation], { longOperations: { run: (_asked, work) => work(UNSEEN) } }).client
     return { process, begun, ends }
   }
 
@@ -177,7 +181,7 @@ describe('what a probe shows', () => {
     const { id } = await service.newAccount()
     const neighbour = await service.newAccount({ mode: 'live', clockAt: null })
     const { process, begun, ends } = await heldOperation()
-    const client = process(id, 8)
+    const client = process(id)
     const running = Array.from({ length: 8 }, (_, index) => client.post('/held', undefined, key(`k${index}`)))
     await begun(8)
     expect((await neighbour.post('/v1/customers', company('Acme'))).status).toBe(201)
@@ -196,8 +200,19 @@ describe('what a probe shows', () => {
     const { id } = await service.newAccount()
     const { process, begun, ends } = await heldOperation()
     const write = writeOperation({ ...declared('short'), write: async () => ({ status: 201, body: '{}' }) })
-    const refusing = longOperation({ ...declared('refusing'), refusal, run: async () => ({ status: 201 }) })
-    const full = { longPlaces: new Places({ running: 0, waiting: 0, perOwner: 0 }) }
+    const refusing = longOperation({
+      ...declared('refusing'),
+      longKind: 'clock',
+      refusal,
+      run: async () => ({ status: 201 }),
+    })
+    const full: Partial<HttpDeps> = {
+      longOperations: {
+        run: async () => {
+          throw refusal()
+        },
+      },
+    }
     const other = probeServer(service.db, id, [write, refusing], full).client
     expect((await other.post('/refusing', undefined, key('k'))).status).toBe(409)
     const first = process(id).post('/held', undefined, key('k'))

@@ -1,6 +1,8 @@
 import type { Queryable, Snapshot, Transaction } from '../database/database.ts'
 import type { SettledUpdates } from '../database/updates.ts'
 import type { Plans } from '../database/scoped-query.ts'
+import type { AskedKind } from '../long/kinds.ts'
+import type { LongWork } from '../long/presence.ts'
 import type { Json } from '../wire/json.ts'
 import type { BodyOf, Field, Properties } from '../wire/read.ts'
 import type { Schema } from '../wire/schema.ts'
@@ -163,12 +165,21 @@ export interface WriteOperation<
   ): Promise<Answer>
 }
 
-/** Work of many transactions, such as moving a clock: of an account one at a time, in a place among those of the process. */
+/** A run of a long operation: how it learns of its caller, and notes how far it is. */
+export interface LongRun extends LongWork {
+  /** Aborted when the caller hangs up, where the operation ends with its caller. */
+  gone?: AbortSignal
+}
+
+/** Work of many transactions, such as moving a clock: of its kind an account has one at a time, in a place among those of the process. */
 export interface LongOperation<Body = never, Query = never> extends Described {
   kind: 'long'
-  /** The refusal of a second one of the account while one runs or waits. */
+  longKind: AskedKind
+  /** Ends when its caller hangs up, also while it waits for its place; left out: it goes on. */
+  endsWithCaller?: boolean
+  /** The refusal of a second one of its kind while one of the account runs or waits. */
   refusal(): Fault
-  run(context: RequestContext, input: Input<Body, Query>): Promise<Answer>
+  run(context: RequestContext, input: Input<Body, Query>, about: LongRun): Promise<Answer>
 }
 
 /**

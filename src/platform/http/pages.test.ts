@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { testEnvelope } from '../../../test/support/envelope.ts'
 import { probeServer } from '../../../test/support/probe.ts'
@@ -8,6 +10,7 @@ import { conflict } from '../../kernel/fault.ts'
 import { html } from '../page/html.ts'
 import { makeLinks } from '../page/links.ts'
 import { Places } from '../places.ts'
+import { type ConnectionBounds, connectionBounds } from './connection-bounds.ts'
 import { makePages, pageOperation } from './pages.ts'
 
 const service = await startTestService()
@@ -17,7 +20,12 @@ const FORM = 'application/x-www-form-urlencoded'
 
 /** A server with one page: record 1 is there, 2 is gone, 3 breaks, 5 is there for a German customer, any other is unknown. */
 async function serverWithPage(
-  given: { publicUrl?: string | undefined; clock?: () => number; places?: Pick<Places, 'run'> } = {},
+  given: {
+    publicUrl?: string | undefined
+    clock?: () => number
+    places?: Pick<Places, 'run'>
+    bounds?: Partial<ConnectionBounds>
+  } = {},
 ) {
   const client = await service.newAccount({ name: 'Acme <b>' })
   const publicUrl = 'publicUrl' in given ? given.publicUrl : PUBLIC_URL
@@ -61,7 +69,11 @@ async function serverWithPage(
     },
     [operation],
   )
-  const { server } = probeServer(service.db, client.id, [], { publicUrl }, pages)
+  const bounds = {
+    ...connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 2000, connectionsPerAddress: 0 }),
+    ...given.bounds,
+  }
+  const { server } = probeServer(service.db, client.id, [], { publicUrl, bounds }, pages)
   const token = (record = 1n, account = client.id) => links.token({ kind: 'i', account, record, counter: 0 })
   const get = (url: string, headers = {}, method: 'GET' | 'HEAD' | 'PUT' = 'GET') =>
     server.inject({ method, url, headers })
@@ -272,5 +284,76 @@ describe('a form', () => {
     expect((await post({}, 'List-Unsubscribe=one-click')).statusCode).toBe(403)
     expect((await post({}, 'List-Unsubscribe=One-Click&wish=yes')).statusCode).toBe(403)
     expect(submitted).toHaveLength(2)
+  })
+})
+
+describe('a form that does not arrive', () => {
+  const closing: (() => Promise<unknown>)[] = []
+  afterAll(() => Promise.all(closing.map((close) => close())))
+
+  async function listening(bounds: Partial<ConnectionBounds> = {}) {
+    // No bound on visits: the tests come from one address.
+    let minutes = 0
+    const made = await serverWithPage({ bounds, clock: () => (minutes += 1) * 60_001 })
+    await made.server.listen({ host: '127.0.0.1', port: 0 })
+    closing.push(() => made.server.close())
+    const { port } = made.server.server.address() as AddressInfo
+    /** Sends the beginning of a form and reads until the other side ends the connection. */
+    const send = async (path: string, length = 'Content-Length: 500', begin = 'wish=', onConnect = () => {}) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      closing.push(async () => socket.destroy())
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      await once(socket, 'connect')
+      onConnect()
+      let text = ''
+      socket.on('data', (chunk) => (text += chunk.toString()))
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\nContent-Type: ${FORM}\r\n${length}\r\n\r\n${begin}`,
+      )
+      await closed
+      return text
+    }
+    return { ...made, send }
+  }
+
+  test.each([
+    ['a token that nobody has made', () => '/i/abc'],
+    ['a record that is not there', (token: (record?: bigint) => string) => `/i/${token(9n)}`],
+    ['no page below a link', (token: (record?: bigint) => string) => `/i/${token()}/nowhere`],
+  ])('is 404 at once where its link leads nowhere, and the connection ends: %s', async (_name, pathOf) => {
+    const { send, token } = await listening()
+    for (const length of ['Content-Length: 500', 'Transfer-Encoding: chunked']) {
+      const begin = length.startsWith('T') ? '5\r\nwish=' : 'wish='
+      const text = await send(pathOf(token), length, begin)
+      expect(text).toMatch(/^HTTP\/1\.1 404 [^]*connection: close/i)
+      expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    }
+  })
+
+  test('is 410 at once where the page has had its time', async () => {
+    const { send, token } = await listening()
+    expect(await send(`/i/${token(2n)}`)).toMatch(/^HTTP\/1\.1 410 [^]*connection: close/i)
+  })
+
+  test('ends in 408 after its bound, a thousand of them too, and one that comes whole meanwhile is taken', async () => {
+    const { send, token, post, submitted, server } = await listening({ formMs: 1_500 })
+    const slow: Promise<string>[] = []
+    // One after the other, so that none waits for its place in the queue of the listening socket.
+    for (let n = 0; n < 1_000; n += 1)
+      await new Promise<void>((connected) => slow.push(send(`/i/${token()}`, undefined, undefined, connected)))
+    const whole = await post({ origin: ORIGIN }, 'wish=well')
+    expect([whole.statusCode, submitted]).toEqual([303, [{ wish: 'well' }]])
+    for (const text of await Promise.all(slow)) expect(text).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/)
+    const connections = () => new Promise((resolve) => server.server.getConnections((_error, count) => resolve(count)))
+    await expect.poll(connections).toBe(0)
+    expect(submitted).toHaveLength(1)
+  })
+
+  test('of more than 8 KiB is 413 at once, and its connection ends after the same bound', async () => {
+    const { send, token } = await listening({ formMs: 300 })
+    const text = await send(`/i/${token()}`, 'Content-Length: 8193')
+    expect(text).toMatch(/^HTTP\/1\.1 413 /)
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 })

@@ -215,8 +215,13 @@ function addPage(app: FastifyInstance, deps: PageDeps, operation: PageOperation<
   const config = { isPublic: true }
   if (show) app.get(url, { config }, (request, reply) => showPage(deps, operation, request, reply))
   if (form)
-    app.post(url, { config: { ...config, rawBytesMax: form.bytesMax ?? FORM_BYTES_MAX } }, (request, reply) =>
-      takeForm(deps, operation, request, reply),
+    app.post(
+      url,
+      {
+        config: { ...config, isForm: true, rawBytesMax: form.bytesMax ?? FORM_BYTES_MAX },
+        onRequest: (request) => findBeforeBody(deps, operation, request),
+      },
+      (request, reply) => takeForm(deps, operation, request, reply),
     )
   const allowed = [...(show ? (['GET', 'HEAD'] as const) : []), ...(form ? (['POST'] as const) : [])]
   const others = (['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const).filter(
@@ -336,6 +341,12 @@ async function showPage(
   })
   if (shown && 'content' in shown) return sendPage(deps, reply, shown, visited.look, languageOf(visited.request.locale))
   return sendFile(deps, reply, shown as Answer, gone.signal)
+}
+
+/** Refuses a form of a link that names nothing, before any of its body is read. Once that is there the link is looked up anew. */
+async function findBeforeBody(deps: PageDeps, operation: PageOperation<any>, request: FastifyRequest): Promise<void> {
+  const link = linkOf(deps, operation, request)
+  await deps.places.run(ALL, () => findNamed(deps, deps.db.reader(link.account), operation, link, request))
 }
 
 async function takeForm(

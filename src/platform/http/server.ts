@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
@@ -12,9 +11,17 @@ import { Fault, missing } from '../../kernel/fault.ts'
 import { holdsCardNumber } from '../../kernel/card-number.ts'
 import type { Caller } from '../../kernel/context.ts'
 import { LARGE_BYTES } from './body-bounds.ts'
-import { arrivalOptions, boundConnections, boundUnread, requestsInTurn } from './connection-bounds.ts'
+import {
+  arrivalOptions,
+  boundAnswered,
+  boundConnections,
+  boundUnread,
+  requestsInTurn,
+  whileArriving,
+} from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
+import { isOutage } from '../database/failures.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
 import { type Operation, permissionOf } from './operation.ts'
@@ -22,6 +29,9 @@ import type { Pages } from './pages.ts'
 import { IgnoredNames } from '../wire/ignored-names.ts'
 import { collectBody, type CountedBody } from './request-body.ts'
 import { loggedPath, sentTexts } from './sent-texts.ts'
+import { checkHost } from './host.ts'
+import { logRefusal } from './log-refusal.ts'
+import { answerLate, answerUnreadable } from './unreadable.ts'
 import type { Answer } from './answer.ts'
 
 /** The HTTP server: the order of checks and the conventions of the whole interface, applied to every declared operation. */
@@ -34,6 +44,8 @@ declare module 'fastify' {
     isPublic?: boolean
     /** Bytes that the body of a route without an operation may have; it arrives as it was sent. */
     rawBytesMax?: number
+    /** The body is a form of a public page, which arrives at once or not at all. */
+    isForm?: boolean
   }
   interface FastifyRequest {
     caller: Caller | null
@@ -46,7 +58,6 @@ declare module 'fastify' {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
-const UNREADABLE_LINGER_MS = 1_000
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const
 const REQUEST_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
 
@@ -54,9 +65,17 @@ const fastifyPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
 /** Fastify's own lines of requests are not written; an answer that broke off is logged without its content. */
 class OwnLog extends LogController {
+  readonly #outage: HttpDeps['outage']
+
+  constructor(outage: HttpDeps['outage']) {
+    super({ disableRequestLogging: true })
+    this.#outage = outage
+  }
+
   override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
     const story = { requestId: request.id, method: request.method, path: loggedPath(request) }
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') request.log.debug(story, 'a caller hung up')
+    else if (isOutage(error)) this.#outage.met(error)
     else request.log.warn({ ...story, err: errorFacts(error, sentTexts(request)) }, 'an answer broke off')
   }
 }
@@ -72,7 +91,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
   const isForCards = cardPaths(operations)
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
-    logController: new OwnLog({ disableRequestLogging: true }),
+    logController: new OwnLog(deps.outage),
     trustProxy: deps.trustProxy as boolean | string | string[],
     requestIdHeader: false,
     genReqId: (request) => {
@@ -90,6 +109,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
   })
   boundConnections(app, deps.bounds, deps.trustProxy, deps.log)
   boundUnread(app, deps.bounds)
+  boundAnswered(app, deps.bounds)
   app.decorateRequest('caller', null)
   app.decorateRequest('rateHeaders', null)
   app.decorateRequest('contentType', undefined)
@@ -134,8 +154,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
-    const { host } = request.raw.headers
-    if (host === undefined && request.raw.httpVersion === '1.1') throw hostMissing()
+    checkHost(request, deps.publicUrl)
+    if (request.routeOptions.config.isForm)
+      whileArriving(request, deps.bounds.formMs, (socket) => answerLate(socket, reply.raw.headersSent))
     // Fastify would refuse a malformed type by itself, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
@@ -178,9 +199,6 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
     )
   })
 }
-
-const hostMissing = () =>
-  new Fault('invalid', [{ code: 'host_missing', message: 'Send a Host header, as HTTP/1.1 requires.', field: null }])
 
 /** Returns whether the body of a request is large, or does not declare its size. */
 function maySendLarge({ headers }: FastifyRequest): boolean {
@@ -299,29 +317,17 @@ function replyWithError(
 ): FastifyReply {
   const fault = asFault(error)
   logRefusal(error, fault, request, deps)
-  if (pages.covers(request.url)) return pages.refuse(fault, request, reply)
+  if (pages.covers(request.url)) {
+    // Nobody waits for the body of a form whose page is not there.
+    if ((fault?.kind === 'missing' || fault?.kind === 'gone') && !request.raw.complete)
+      reply.header('connection', 'close')
+    return pages.refuse(fault, request, reply)
+  }
   reply.header('cache-control', 'no-store').header('content-type', 'application/json; charset=utf-8')
   if (request.rateHeaders) reply.headers(request.rateHeaders)
   if (fault) return reply.code(STATUS[fault.kind]).headers(faultHeaders(fault)).send(errorBody(fault.problems))
   const message = `Something went wrong in the service. Its log tells more under request ${request.id}.`
   return reply.code(500).send(errorBody([{ code: 'internal_error', message, field: null }]))
-}
-
-/** Logs a refusal whose reason lies in the service itself. */
-function logRefusal(error: unknown, fault: Fault | undefined, request: FastifyRequest, deps: HttpDeps): void {
-  // Only where something is to be logged: looking through a request costs more than refusing it.
-  const story = () => ({
-    err: errorFacts(fault?.cause ?? error, sentTexts(request)),
-    requestId: request.id,
-    method: request.method,
-    path: loggedPath(request),
-  })
-  if (fault?.kind === 'broken')
-    deps.log.error({ ...story(), code: fault.problems[0]?.code }, 'a request met something broken')
-  // A 503 whose reason is the database's own: whoever runs it has to know that its disk is full.
-  if (fault?.kind === 'unavailable' && fault.cause !== undefined)
-    deps.log.warn({ ...story(), code: fault.problems[0]?.code }, 'the database could not do what a request asked for')
-  if (!fault) deps.log.error(story(), 'a request failed')
 }
 
 /** Refuses a path that no router can read, such as one with a broken escape, in the same order as any other. Hooks have not run here. */
@@ -341,27 +347,6 @@ async function answerUnroutable(
     replyWithError(refusal, request, reply, deps, pages)
   }
   deps.metrics.measured('unknown', reply.statusCode, reply.elapsedTime / 1000)
-}
-
-/** Bytes that are no HTTP request. There is no request to answer in full: the plainest answer, and the connection ends. */
-function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const [line, code, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The headers of the request are too large.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.']
-        : ['400 Bad Request', 'malformed_request', 'The request is not HTTP.']
-  const body = errorBody([{ code, message, field: null }])
-  socket.end(
-    `HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
-  )
-  // One who does not read this either must not keep its connection open for it.
-  const end = setTimeout(() => socket.destroy(), UNREADABLE_LINGER_MS).unref()
-  socket.once('close', () => clearTimeout(end))
 }
 
 /** Turns an error of Fastify itself (a malformed URL, a broken body) into the Fault of a caller's mistake. */

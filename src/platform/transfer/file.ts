@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type pg from 'pg'
 import { conflict, invalid } from '../../kernel/fault.ts'
+import { backupName } from '../long/kinds.ts'
 import { syncFolder } from '../postgres/data-folder.ts'
 import { exportParts } from './export.ts'
 import type { EndLine } from './format.ts'
@@ -28,6 +29,8 @@ export async function writeExport(
 ): Promise<EndLine> {
   const part = `${file}.part`
   let end: EndLine | undefined
+  // So that "perennial running" shows it, for as long as the connection is there.
+  await client.query(`select set_config('application_name', $1, false)`, [backupName()])
   try {
     const parts = exportParts(client, about, (last) => (end = last))
     const heeded = async function* () {
