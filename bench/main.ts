@@ -23,6 +23,7 @@ import { benchPayments } from './payments.ts'
 import { benchPdf } from './pdf.ts'
 import { benchRead } from './read.ts'
 import { benchExports } from './exports.ts'
+import { benchLongOperations } from './long-operations.ts'
 import { benchReports } from './reports.ts'
 import { benchResultFiles } from './result-files.ts'
 import { benchSeed } from './seed.ts'
@@ -70,6 +71,7 @@ const programs: Record<string, () => Promise<void>> = {
   reports: () => benchReports({ count: countOr(1_000), times, isSmoke }),
   backup: () => benchBackup({ count: Number(given ?? (isSmoke ? 500 : 300_000)), times: Math.min(times, 3), isSmoke }),
   exports: () => benchExports({ count: Number(given ?? (isSmoke ? 1_000 : 100_000)), times, isSmoke }),
+  'long-operations': () => benchLongOperations({ count: Number(given ?? (isSmoke ? 1_000 : 100_000)), times, isSmoke }),
   credit: () => benchCredit({ times: Math.min(times, 3), isSmoke }),
   'ignored-names': () => benchIgnoredNames({ times, isSmoke }),
   mail: () => (given === 'run' ? benchRunBesideMail : benchMail)({ times: Math.min(times, 3), isSmoke }),

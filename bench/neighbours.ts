@@ -90,6 +90,8 @@ const ROWS: [string, AttackName[]][] = [
   ['(d) clock moves with keys', ['clocks']],
   ['(e) new contacts', ['contacts']],
   ['(a) to (e) at once', ['reports', 'documents', 'half', 'clocks', 'contacts']],
+  ['bank files, and such as are hung up', ['bankFiles']],
+  ['exports, hung up', ['exports']],
   ['many lists at once', ['lists']],
   ['many first pages of customers at once', ['firstPages']],
   ['many large bodies at once', ['bodies']],
@@ -132,6 +134,14 @@ async function fill(service: Service, movements: number): Promise<void> {
   await settle(service.connection)
 }
 
+/** Lets an account read files of a bank and export its entries. Returns the gateway of the files. */
+export async function prepareFiles(caller: Caller): Promise<number> {
+  const names = ['receivable', 'unapplied', 'clearing', 'cash', 'revenue', 'tax', 'unsettled']
+  await call(caller, 'PUT', '/v1/glcodes', Object.fromEntries(names.map((name, place) => [name, String(1000 + place)])))
+  const wish = { GatewayType: 'manual', CurrencyCodes: ['USD'] }
+  return (await call<{ gatewayID: number }>(caller, 'POST', '/v1/gateways', wish)).gatewayID
+}
+
 async function hostileSettings(
   service: Service,
   callers: number,
@@ -141,7 +151,8 @@ async function hostileSettings(
   const hostile = { port, authorization }
   const shops: Caller[] = []
   for (let count = 0; count < SHOPS; count += 1) shops.push(await newShop(service))
-  return { hostile, shops, contactOf: await newCustomer(hostile), statementOf: 1, longInvoice, callers }
+  const gatewayOf = await prepareFiles(hostile)
+  return { hostile, shops, contactOf: await newCustomer(hostile), statementOf: 1, longInvoice, callers, gatewayOf }
 }
 
 /** Measures a quiet account beside one that does its worst; `only` names one row by its beginning. */

@@ -1,3 +1,4 @@
+import { statement } from './bank-statement.ts'
 import { asOwner, settle } from './measure/database.ts'
 import { median, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { drive, httpSend } from './measure/load.ts'
@@ -36,21 +37,6 @@ async function send(
   const text = await response.text()
   if (!expected.includes(response.status)) throw new Error(`${path}: ${response.status} ${text.slice(0, 600)}`)
   return JSON.parse(text)
-}
-
-const entry = (n: number, isReturn: boolean): string => `
-   <Ntry><NtryRef>${n}</NtryRef><Amt Ccy="USD">1.00</Amt><CdtDbtInd>${isReturn ? 'DBIT' : 'CRDT'}</CdtDbtInd><Sts>BOOK</Sts>
-    <BookgDt><Dt>2027-01-29</Dt></BookgDt><ValDt><Dt>2027-01-29</Dt></ValDt><AcctSvcrRef>${isReturn ? 'R' : 'C'}${n}</AcctSvcrRef>
-    <BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>${isReturn ? 'IDDT' : 'RCDT'}</Cd><SubFmlyCd>${isReturn ? 'UPDD' : 'ESCT'}</SubFmlyCd></Fmly></Domn></BkTxCd>
-    <NtryDtls><TxDtls><Refs><EndToEndId>${isReturn ? `P1-${n}` : `INV-${n}`}</EndToEndId></Refs>
-     <RltdPties><Dbtr><Nm>Customer ${n}</Nm></Dbtr></RltdPties><RmtInf><Ustrd>Transfer for invoice ${900_000 + n}</Ustrd></RmtInf>
-     ${isReturn ? '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>' : ''}</TxDtls></NtryDtls></Ntry>`
-
-/** A statement of entries from one number to another; `times` distinguishes files of the same entries. */
-function statement(from: number, until: number, isReturn: boolean, times: number): string {
-  const entries = Array.from({ length: until - from + 1 }, (_, index) => entry(from + index, isReturn))
-  return `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02"><BkToCstmrStmt><GrpHdr><MsgId>${times}</MsgId></GrpHdr><Stmt>
-   <Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries.join('')}</Stmt></BkToCstmrStmt></Document>`
 }
 
 /** CPU-seconds of a payment with an allocation, to open invoices of the second half of the customers. */

@@ -7,7 +7,7 @@ import { tellMachine } from './measure/machine.ts'
 import { FLAT_RULE, flatness } from './measure/memory.ts'
 import { PatientClient, Tally } from './measure/patient-client.ts'
 import { type Service, startService, verify } from './measure/service.ts'
-import { newShop } from './neighbours.ts'
+import { newShop, prepareFiles } from './neighbours.ts'
 import type { AttackName, HostileReport, HostileSettings } from './subject/hostile.ts'
 import { type Firm, keepTime, openFirm, trade } from './trade.ts'
 
@@ -15,6 +15,7 @@ import { type Firm, keepTime, openFirm, trade } from './trade.ts'
 
 const ATTACKS: readonly AttackName[] = [
   ...(['reports', 'documents', 'half', 'clocks', 'contacts', 'lists', 'bodies', 'keys', 'pages', 'floods'] as const),
+  ...(['bankFiles', 'exports'] as const),
 ]
 const CALLERS_A_FIRM = 3
 const DAILY = 20
@@ -73,7 +74,7 @@ export async function openHostile(service: Service, { isSmoke }: { isSmoke: bool
   return {
     longInvoice,
     ...{ attacks: ATTACKS, hostile, shops: open, contactOf: customerID, statementOf: customerID },
-    ...{ callers, firstDay: 1 },
+    ...{ callers, firstDay: 1, gatewayOf: await prepareFiles(hostile) },
   }
 }
 

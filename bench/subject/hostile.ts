@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { statement } from '../bank-statement.ts'
 import { httpGet } from '../measure/load.ts'
 import { isReasoned } from '../measure/patient-client.ts'
 
@@ -25,6 +26,8 @@ export interface HostileSettings {
   callers: number
   /** The first day that clocks are moved to, counted from 2027-01-01. */
   firstDay: number
+  /** A gateway of the hostile account that reads the files of a bank. */
+  gatewayOf: number
 }
 
 /** Report of the hostile callers when they end. */
@@ -88,12 +91,12 @@ async function answered(
   stop: AbortSignal,
   method: string,
   path: string,
-  { body, key }: { body?: string; key?: string } = {},
+  { body, key, type = 'application/json' }: { body?: string; key?: string; type?: string } = {},
 ) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
     signal: stop,
-    headers: { authorization, 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) },
+    headers: { authorization, 'content-type': type, ...(key ? { 'idempotency-key': key } : {}) },
     ...(body ? { body } : {}),
   })
   const text = await response.text()
@@ -132,6 +135,44 @@ function newContacts({ hostile, callers, contactOf }: HostileSettings): Attack {
   return again(callers, (stop) => answered(hostile, stop, 'POST', '/v1/customercontacts', { body }))
 }
 
+/** Entries of a file: as many as are worked on for some seconds. */
+const FILE_ENTRIES = 5_000
+
+/** Files of a bank with nothing in them that is known, one after the other; every second one is hung up while it is worked on. */
+function bankFiles({ hostile, gatewayOf, firstDay }: HostileSettings): Attack {
+  let files = firstDay * 1_000
+  return again(2, async (stop, caller) => {
+    files += 1
+    const body = statement(files * FILE_ENTRIES, (files + 1) * FILE_ENTRIES - 1, false, files)
+    const path = `/v1/resultfiles?gatewayID=${gatewayOf}`
+    const patience = caller === 0 ? stop : AbortSignal.any([stop, AbortSignal.timeout(700)])
+    await answered(hostile, patience, 'POST', path, { body, type: 'application/xml' })
+  })
+}
+
+/** As many entries as a file of the largest size has. */
+const WORST_ENTRIES = 30_000
+
+/** The largest files of a bank, each worked on to its end. */
+function worstFiles({ hostile, gatewayOf, firstDay }: HostileSettings): Attack {
+  let files = firstDay * 1_000
+  return again(1, async (stop) => {
+    files += 1
+    const body = statement(files * WORST_ENTRIES, (files + 1) * WORST_ENTRIES - 1, false, files)
+    await answered(hostile, stop, 'POST', `/v1/resultfiles?gatewayID=${gatewayOf}`, { body, type: 'application/xml' })
+  })
+}
+
+/** Exports of everything that has been posted, each hung up. */
+function hungExports({ hostile, callers }: HostileSettings): Attack {
+  const body = JSON.stringify({ Format: 'csv', From: '2000-01-01', To: '2100-01-01', CurrencyCode: 'USD' })
+  return again(callers, async (stop, caller) => {
+    const patience = AbortSignal.any([stop, AbortSignal.timeout(50 + 10 * caller)])
+    await answered(hostile, patience, 'POST', '/v1/exports', { body }).catch(() => {})
+    await pause(AGAIN_MS)
+  })
+}
+
 const PERIOD = 'from=2020-01-01&to=2030-01-01'
 
 const ATTACKS = {
@@ -141,6 +182,9 @@ const ATTACKS = {
       answered(hostile, stop, 'GET', `/v1/customers/${statementOf}/statement?${PERIOD}&format=pdf`),
     ),
   half: halfDone,
+  bankFiles,
+  exports: hungExports,
+  worstFiles,
   clocks: clockMoves,
   contacts: newContacts,
   lists: ({ hostile, callers }: HostileSettings) =>

@@ -36,6 +36,7 @@ const PROGRAMS = [
   'backup',
   'reports',
   'exports',
+  'long-operations',
   'mail-kill',
   'collect',
   'sepa',
