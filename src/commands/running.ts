@@ -16,7 +16,7 @@ export async function runningCommand(context: CommandContext): Promise<number> {
   }
   if (running.length === 0) printLine('Nothing long runs.')
   else printTable(['Account', 'What', 'ID', 'Since', 'Seconds', 'Done', 'Process'], running.map(asRow))
-  const words = [...waiting].flatMap(([kind, count]) => (count === 0 ? [] : [`${count} ${KIND_WORDS[kind]}`]))
+  const words = [...waiting].flatMap(([kind, count]) => (count === 0 ? [] : [`${KIND_WORDS[kind]} (${count})`]))
   if (words.length > 0) printLine(`Waiting: ${words.join(', ')}.`)
   return EXIT.done
 }

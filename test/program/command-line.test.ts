@@ -37,6 +37,23 @@ describe('beside a running service', () => {
     await within(1000, async () => (await call(service, reader, '/v1/currencies')).status === 401)
   })
 
+  test('what runs and what waits is listed, of the service too', async () => {
+    const env = { DATA_DIR: startedFolder() }
+    const service = await serve(env, ['--no-worker'])
+    expect(await runProgram(['running'], env)).toMatchObject({ code: 0, out: 'Nothing long runs.\n' })
+    const credentials = { account: service.account, key: service.key }
+    expect((await call(service, credentials, '/v1/billingruns', {})).status).toBe(201)
+    // Nobody is there to work on it.
+    expect(await runProgram(['running'], env)).toMatchObject({
+      code: 0,
+      out: 'Nothing long runs.\nWaiting: billing runs (1).\n',
+    })
+    expect(JSON.parse((await runProgram(['running', '--json'], env)).out)).toEqual({
+      Running: [],
+      Waiting: { clock: 0, export: 0, bank_file: 0, billing_run: 1, verification: 0, backup: 0 },
+    })
+  })
+
   test('a key is made strict, and tolerant again, each with a line that says what it means', async () => {
     const env = { DATA_DIR: startedFolder() }
     const service = await serve(env, ['--no-worker'])
