@@ -192,6 +192,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_runs_with_parts: 'the worker asks which runs have parts to help with',
   list_schedule_zones: 'the worker asks in which zones days begin',
+  list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
   list_unfinished_runs: 'the worker asks which runs nobody works on',
   list_waiting_card_removals: 'the worker asks which cards are to be removed at their gateways',
   list_waiting_gateway_reports: 'the worker asks which reports wait to be applied',
