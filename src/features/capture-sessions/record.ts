@@ -9,7 +9,7 @@ import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
 import { type CaptureSession, findSession } from './queries.ts'
 import { sessionState } from './rules.ts'
-import { type NamedSession, sessionShape, type SessionView } from './wire.ts'
+import { type NamedSession, sessionShape, type SessionView, type ShownSession } from './wire.ts'
 
 /** How a session is shown, and the markup that shows its frame. */
 
@@ -44,6 +44,10 @@ export function namedSession(
   const markup = html`<div id="${container}"></div><script src="${base}${LOADER_PATH}" data-frame="${frame}" data-container="${container}" async></script>`
   return { ...sessionView(context, session), sessionToken, hashToken, html: markup.markup }
 }
+
+/** Returns a session as the key of a request may see it: what opens its form is for full permission. */
+export const shownSession = ({ caller }: RequestContext, session: NamedSession): ShownSession =>
+  caller.permission === 'full' ? session : { ...session, hashToken: null, html: null }
 
 /** Records a change of a session as it now is, without its tokens. */
 export async function recordSession(

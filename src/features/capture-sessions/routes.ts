@@ -16,7 +16,7 @@ import { findSessionByToken, lockSessionByToken } from './queries.ts'
 import { settleSaleByHand } from './by-hand.ts'
 import { findSale } from './sale-queries.ts'
 import { countUnsettledSales, listUnsettledSales } from './unsettled-queries.ts'
-import { namedSession, type SessionDeps, tokenHash } from './record.ts'
+import { namedSession, type SessionDeps, shownSession, tokenHash } from './record.ts'
 import { CompletionIn, namedSessionShape, SaleResultIn, SessionIn, unsettledSaleShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
@@ -137,12 +137,12 @@ export const captureSessionOperations = (
     method: 'GET',
     path: `${PATH}/get/{SessionToken}`,
     tag,
-    summary: 'Read a session by its token',
+    summary: 'Read a session by its token; HashToken and Html are for a key with full permission',
     success: { status: 201, schema: namedSessionShape.schema },
     read: async (db, context, input) => ({
       status: 201,
       body: namedSessionShape.write(
-        await sessionOf(db, context, deps, input, input.params['SessionToken']),
+        shownSession(context, await sessionOf(db, context, deps, input, input.params['SessionToken'])),
         writingOf(context),
       ),
     }),
@@ -152,7 +152,8 @@ export const captureSessionOperations = (
     method: 'GET',
     path: `${PATH}/build/{SessionToken}`,
     tag,
-    summary: 'Read the markup that shows the frame of a session, as a JSON string',
+    summary: 'Read the markup that shows the frame of a session, as a JSON string, for a key with full permission',
+    permission: 'full',
     success: { status: 200, schema: { type: 'string' } },
     read: async (db, context, input) => ({
       status: 200,

@@ -22,6 +22,12 @@ export interface NamedSession extends SessionView {
   html: string
 }
 
+/** A session as a key that may only read sees it: without what shows its form. */
+export interface ShownSession extends Omit<NamedSession, 'hashToken' | 'html'> {
+  hashToken: string | null
+  html: string | null
+}
+
 const instant = <Row>(of: (row: Row) => string): Column<Row, string> => [outDate('Instant'), of]
 
 const columns = {
@@ -59,11 +65,13 @@ const columns = {
 /** A session in events: without its tokens. */
 export const sessionShape = recordShape<SessionView>()('CaptureSessionRecord', columns)
 
-export const namedSessionShape = recordShape<NamedSession>()('CaptureSession', {
+const FULL_KEYS = 'null for a key that may only read'
+
+export const namedSessionShape = recordShape<ShownSession>()('CaptureSession', {
   ...columns,
   SessionToken: [outText(), ({ sessionToken }) => sessionToken],
-  HashToken: [outText(), ({ hashToken }) => hashToken],
-  Html: [outText(), ({ html }) => html],
+  HashToken: [orNull(outText({ description: FULL_KEYS })), ({ hashToken }) => hashToken],
+  Html: [orNull(outText({ description: FULL_KEYS })), ({ html }) => html],
 })
 
 const sessionInputs = {

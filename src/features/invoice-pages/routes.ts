@@ -26,7 +26,10 @@ export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] 
     method: 'GET',
     path: '/v1/invoices/{invoiceID}/link',
     tag,
-    summary: 'Read the address of the page on which a customer sees an invoice and its PDF',
+    summary:
+      'Read the address of the page on which a customer sees an invoice and its PDF, for a key with full permission',
+    // Whoever has the address can pay there with a stored card.
+    permission: 'full',
     success: { status: 200, schema: LinkOut.schema },
     refusals: { 409: 'The invoice is a draft, or PUBLIC_URL is not set' },
     read: async (db, context, input) => {

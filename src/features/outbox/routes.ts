@@ -11,8 +11,11 @@ import { noContent } from '../../platform/http/answer.ts'
 const tag = 'Outbox'
 
 export const outboxOperations = (secrets: MailSecrets): Operation[] => {
-  const readable = (mail: Mail, { account, hasMailServer }: RequestContext) =>
-    readableMail(account.id, mail, secrets, account.mode === 'test' && !(hasMailServer && account.testMailTo !== null))
+  /** Rule: secrets are shown in a test account from which nothing leaves, and never to a key that may only read. */
+  const readable = (mail: Mail, { account, hasMailServer, caller }: RequestContext) => {
+    const isKeptHere = account.mode === 'test' && !(hasMailServer && account.testMailTo !== null)
+    return readableMail(account.id, mail, secrets, isKeptHere && caller.permission === 'full')
+  }
   const kind = readableKind({
     code: 'outbox_mail',
     name: 'mail in the outbox with the identifier',
