@@ -271,6 +271,8 @@ const validation = (deps: Deps, method: 'POST' | 'PUT', id: string): Operation =
     body: ValidationIn,
     success: { status: 204 },
     refusals: { 409: 'The gateway takes no such accounts, or is not active' },
+    // What it notes is the gateway's answer, not a wish of the caller.
+    changesNothing: true,
     record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
     references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
     begin: async (_tx, _context, _input, gateway, checked) => {

@@ -215,6 +215,8 @@ const dating = (): Operation[] => [
     tag,
     summary: 'Move the start of a subscription that has not begun',
     body: ChangeStartDateIn,
+    query: PreviewQuery,
+    preview: ChangePreviewOut.schema,
     success: { status: 204 },
     representation: changeRepresentation,
     refusals: { 409: 'The subscription has begun or ended, or ended after the new start before it was started again' },
@@ -231,7 +233,7 @@ const dating = (): Operation[] => [
         checkPeriods(begun, context.moment.today, 'StartDate')
         return { plan: begun, event: 'subscription.changed' }
       })
-      return answerChange(tx, context, made, { query: {}, isRepresented: input.isRepresented })
+      return answerChange(tx, context, made, input)
     },
   }),
   writeOperation({

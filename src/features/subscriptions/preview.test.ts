@@ -68,4 +68,27 @@ describe('previews', () => {
     await client.put(`/v1/customers/${customerID}/suspend`)
     expect((await client.post('/v1/subscriptions/preview', body)).status).toBe(409)
   })
+
+  test('of another start shows the invoices that it would make, to a read key too, and makes none', async () => {
+    const { client, add } = await shop(service)
+    const { subscriptionID } = (await add({ StartDate: '2027-06-01' })).body
+    const reader = await readOnlyClientOf(service, client)
+    const path = `/v1/subscriptions/${subscriptionID}/changestartdate`
+    const body = { StartDate: '2027-01-01' }
+    const before = await readSubscription(client, subscriptionID)
+    for (const by of [client, reader]) {
+      const preview = await by.put(`${path}?preview=true`, body)
+      expect([preview.status, preview.body.Invoices.map(rowOf), preview.body.CreditNotes]).toEqual([
+        200,
+        ['2027-01-01: 2027-01-01 to 2027-01-31 31 = 31'],
+        [],
+      ])
+    }
+    expect((await client.get('/v1/invoices')).body).toEqual([])
+    expect(await readSubscription(client, subscriptionID)).toEqual(before)
+    const refused = await client.put(`${path}?previw=true`, body)
+    expect([refused.status, refused.body.Errors[0].Code]).toEqual([400, 'preview_misnamed'])
+    expect((await client.put(path, body)).status).toBe(204)
+    expect((await client.get('/v1/invoices')).body.map(rowOf)).toEqual(['2027-01-01: 2027-01-01 to 2027-01-31 31 = 31'])
+  })
 })

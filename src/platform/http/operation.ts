@@ -76,8 +76,10 @@ interface Described {
   isBodyOptional?: boolean
   /** Clients send left-over bodies of any kind here: looked at only when it is a JSON object. */
   takesAnyBody?: boolean
-  /** Schema of the 200 answer to ?preview=true, which changes nothing. */
+  /** Schema of the 200 answer to ?preview=true, which changes nothing. Left out: where it changes something, that is refused. */
   preview?: Schema
+  /** It is no read by its kind, and all the same no change of which a preview could be wanted. */
+  changesNothing?: true
   bodyBytesMax?: number
   /**
    * The field of the body that takes the number of a card. Nowhere else in the request may one stand, and nothing of the request is repeated in

@@ -6,7 +6,7 @@ import { isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
 import type { HttpDeps } from './deps.ts'
 import { idempotencyKeyOf, type KeyedRequest, keyedRequest } from './idempotency.ts'
-import { refuseMissedPreviews } from './missed-previews.ts'
+import { refuseAbsentPreview, refuseMissedPreviews } from './missed-previews.ts'
 import type { Input, Operation, PathParams } from './operation.ts'
 import { NO_QUERY, queryAsJson } from './query.ts'
 import { bodyIdentity, type SentBody } from './request-body.ts'
@@ -60,7 +60,8 @@ export function gatherInput(sent: Sent, context: RequestContext, problems: Probl
   const asking: ReadContext = sent.operation.hasStrictQuery
     ? { ...reading, isStrict: true, nameOf: 'parameter' }
     : reading
-  const query = declared.read(queryAsJson(sent.query, declared, problems), '', asking)
+  const parameters = refuseAbsentPreview(sent.operation, sent.query, problems)
+  const query = declared.read(queryAsJson(parameters, declared, problems), '', asking)
   const body = sent.operation.body && !('plain' in sent.body) ? readBody(sent, reading) : undefined
   if (sent.operation.preview && !reading.isStrict)
     refuseMissedPreviews(sent.query, 'json' in sent.body ? sent.body.json : undefined, problems)
