@@ -52,6 +52,7 @@ export const missing = (code: string, message: string, field: string | null = nu
 /** Gathers the problems of one request, so that all of them are reported together. */
 export class Problems {
   readonly found: Problem[] = []
+  readonly #unfit: Problem[] = []
   readonly #fields = new Set<string | null>()
 
   /** Notes a problem. A field that was sent and refused is not called missing as well: its value was left out for that problem. */
@@ -61,7 +62,16 @@ export class Problems {
     this.found.push({ code, message, field })
   }
 
+  /**
+   * Notes a reference in a body to a record that is there and does not fit: of another customer, or of a kind or currency that cannot be taken. Rule:
+   * it is a conflict, and told once nothing is wrong with the input itself.
+   */
+  unfit(code: string, field: string | null, message: string): void {
+    this.#unfit.push({ code, message, field })
+  }
+
   throwIfAny(): void {
     if (this.found.length > 0) throw new Fault('invalid', this.found)
+    if (this.#unfit.length > 0) throw new Fault('conflict', this.#unfit)
   }
 }

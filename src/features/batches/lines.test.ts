@@ -148,6 +148,9 @@ describe('a line', () => {
       const reply = await client.post('/v1/batches/payments', { BatchToken, ...right, ...change })
       expect([reply.status, reply.body.Errors[0]]).toMatchObject([status, { Code, Field }])
     }
+    const ofCard = { BatchToken, ...right, paymentMethodID: card.body.paymentMethodID }
+    const { Message } = (await client.post('/v1/batches/payments', ofCard)).body.Errors[0]
+    expect(Message).toMatch(/cards are charged by POST .*\/collect/)
     await must('put', `/v1/gateways/${gateway.gatewayID}`, { DebitMethods: ['sepa'] })
     expect((await line(BatchToken, right, 409)).body.Errors[0].Code).toBe('payment_method_unfit')
     await client.put(`/v1/customers/${customerID}/archive`)

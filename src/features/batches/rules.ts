@@ -86,7 +86,12 @@ export interface LineRefusal {
 /** Returns why a gateway cannot debit a method; undefined where it can. */
 export function refusalOfMethod(gateway: Gateway, method: LineMethod): LineRefusal | undefined {
   const label = `Payment method ${method.id}`
-  if (method.kind === 'credit_card' || !kindsOf(gateway).includes(method.kind))
+  if (method.kind === 'credit_card')
+    return {
+      code: 'payment_method_unfit',
+      message: `${label} is a card: batches take bank accounts, and cards are charged by POST /v1/invoices/{invoiceID}/collect.`,
+    }
+  if (!kindsOf(gateway).includes(method.kind))
     return {
       code: 'payment_method_unfit',
       message: `${label} is ${method.kind}, which the gateway ${gateway.id} does not debit.`,

@@ -134,7 +134,7 @@ describe('an invoice that names its method', () => {
     expect(await requested(byDefault.invoiceID)).toBe(false)
   })
 
-  test('is refused with 400 where it is unknown, of another customer or of another kind', async () => {
+  test('is refused with 400 where it is unknown, with 409 where it is of another customer or of another kind', async () => {
     const { client, customerID, gatewayID, add } = await shop()
     const { body: stranger } = await client.post('/v1/customers', { Name: 'B', isCompany: true })
     const card = await addMethod(client, customerID, gatewayID)
@@ -142,12 +142,12 @@ describe('an invoice that names its method', () => {
     expect(codesOf(await add({ customerPaymentMethodID: 999_999 }))).toEqual([
       'payment_method_unknown customerPaymentMethodID',
     ])
-    expect(codesOf(await add({ customerPaymentMethodID: others }))).toEqual([
-      'payment_method_unknown customerPaymentMethodID',
-    ])
-    expect(codesOf(await add({ customerPaymentMethodID: card, CollectionMethod: 'debit_order' }))).toEqual([
-      'contradiction customerPaymentMethodID',
-    ])
+    const ofOther = await add({ customerPaymentMethodID: others })
+    expect([ofOther.status, codesOf(ofOther)]).toEqual([409, ['other_customer customerPaymentMethodID']])
+    const ofOtherKind = await add({ customerPaymentMethodID: card, CollectionMethod: 'debit_order' })
+    expect([ofOtherKind.status, codesOf(ofOtherKind)]).toEqual([409, ['payment_method_kind customerPaymentMethodID']])
+    // What is wrong with the body itself comes first.
+    expect(codesOf(await add({ customerPaymentMethodID: others, Charges: [] }))).toEqual(['wrong_count Charges'])
     expect(codesOf(await add({ gatewayID: 999_999 }))).toEqual(['gateway_unknown gatewayID'])
     const other = await shop()
     expect(codesOf(await add({ gatewayID: other.gatewayID }))).toEqual(['gateway_unknown gatewayID'])
@@ -268,7 +268,7 @@ describe('subscriptions and recurring invoices', () => {
     const path = `/v1/subscriptions/${body.subscriptionID}`
     expect(codesOf(await client.put(path, { gatewayID: 999_999 }))).toEqual(['gateway_unknown gatewayID'])
     expect(codesOf(await client.put(path, { CollectionMethod: 'debit_order' }))).toEqual([
-      'contradiction customerPaymentMethodID',
+      'payment_method_kind customerPaymentMethodID',
     ])
     await client.put(`/v1/gateways/${gatewayID}`, { isActive: false })
     expect((await client.put(path, { poNumber: 'PO 1' })).status).toBe(204)

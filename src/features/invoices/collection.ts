@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { later } from '../../kernel/calendar.ts'
-import { conflict, type Fault, type Problems } from '../../kernel/fault.ts'
+import type { Problem, Problems } from '../../kernel/fault.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -186,11 +186,6 @@ export async function waysOf(
 /** Returns whether tries of a way are lines of batches. */
 export const isDebit = ({ method }: Pick<Way, 'method'>): boolean => method.kind !== 'credit_card'
 
-/** Collection details that a body asks for; `conflict` is thrown by the write, after everything that is wrong with the body. */
-export interface ChosenCollection extends CollectionDetails {
-  conflict: Fault | null
-}
-
 export interface CollectionOf {
   /** Undefined where the body names none that there is: then only the gateway can be checked. */
   customer: { id: CustomerId; paymentMethod: PaymentMethod } | undefined
@@ -200,22 +195,22 @@ export interface CollectionOf {
 }
 
 /**
- * Resolves collection details and adds to `problems`. Rule: what credit_card or debit_order leaves out is the primary gateway and method;
- * a request that names one of them is refused only where there is none to take.
+ * Resolves collection details and adds to `problems`: also what is there and does not fit. Rule: what credit_card or debit_order leaves out is the
+ * primary gateway and method; a request that names one of them is refused only where there is none to take.
  */
 export async function chooseCollection(
   tx: Transaction,
   body: CollectionBody,
   { customer, currency, present }: CollectionOf,
   problems: Problems,
-): Promise<ChosenCollection | undefined> {
+): Promise<CollectionDetails | undefined> {
   const gateways = await listAllGateways(tx, tx.account)
   if (!customer || currency === undefined) {
     findGateway(body, gateways, problems)
     return undefined
   }
   const way = body.CollectionMethod ?? collectionMethodOf(customer.paymentMethod)
-  if (present && isSentBack(body, way, present)) return { ...detailsOf(present), conflict: null }
+  if (present && isSentBack(body, way, present)) return detailsOf(present)
   const named = await findNamed(tx, body, customer.id, gateways, problems)
   if (!named) return undefined
   const none = {
@@ -223,7 +218,6 @@ export async function chooseCollection(
     gatewayId: null,
     paymentMethodId: null,
     isMethodRequested: false,
-    conflict: null,
   }
   if (!isTried(way)) {
     if (body.CollectionMethod != null || (!named.gateway && !named.method)) return none
@@ -276,30 +270,29 @@ async function findNamed(
   problems: Problems,
 ): Promise<Named | undefined> {
   const gateway = findGateway({ gatewayID: gatewayID ?? null }, gateways, problems)
-  const found =
-    customerPaymentMethodID == null ? undefined : await findMethodFacts(tx, tx.account, customerPaymentMethodID)
-  const method = found?.customerId === customerId ? found : undefined
-  if (customerPaymentMethodID != null && !method)
-    problems.add(
-      'payment_method_unknown',
-      'customerPaymentMethodID',
-      `The customer has no payment method ${customerPaymentMethodID}.`,
-    )
-  const isUnknown = (gatewayID != null && !gateway) || (customerPaymentMethodID != null && !method)
-  return isUnknown ? undefined : { gateway, method }
+  const id = customerPaymentMethodID
+  const method = id == null ? undefined : await findMethodFacts(tx, tx.account, id)
+  const field = 'customerPaymentMethodID'
+  if (id != null && !method) problems.add('payment_method_unknown', field, `There is no payment method ${id}.`)
+  const isOfOther = method !== undefined && method.customerId !== customerId
+  if (isOfOther)
+    problems.unfit('other_customer', field, `Payment method ${method.id} is not of customer ${customerId}.`)
+  const isUnknown = (gatewayID != null && !gateway) || (id != null && !method)
+  return isUnknown || isOfOther ? undefined : { gateway, method }
 }
 
 function refuseUnfit(body: CollectionBody, way: CollectionMethod, problems: Problems): undefined {
-  const field = body.customerPaymentMethodID == null ? 'gatewayID' : 'customerPaymentMethodID'
-  problems.add(
-    'contradiction',
+  const isMethod = body.customerPaymentMethodID != null
+  const field = isMethod ? 'customerPaymentMethodID' : 'gatewayID'
+  problems.unfit(
+    isMethod ? 'payment_method_kind' : 'gateway_kind',
     field,
     `${field} ${body[field]} does not fit the CollectionMethod ${way}: credit_card takes cards, debit_order bank accounts.`,
   )
   return undefined
 }
 
-/** Completes what is named by the defaults, and finds the conflict that stands against it. */
+/** Completes what is named by the defaults; undefined where something stands against it. */
 function completed(
   facts: {
     way: CollectionMethod
@@ -309,7 +302,7 @@ function completed(
     choice: CustomerChoice
   },
   problems: Problems,
-): ChosenCollection | undefined {
+): CollectionDetails | undefined {
   const { way, currency, gateways, named, choice } = facts
   if (!named.gateway && !gateways.some((gateway) => kindsOf(gateway).some((kind) => fitsWay(way, kind)))) {
     problems.add(
@@ -320,10 +313,9 @@ function completed(
     return undefined
   }
   if (named.gateway && !named.method && !kindsOf(named.gateway).some((kind) => fitsWay(way, kind))) {
-    const { id } = named.gateway
-    const message = `Gateway ${id} takes no payment methods for the CollectionMethod ${way}.`
-    const unfit = conflict('gateway_kind', message, 'gatewayID')
-    return { collectionMethod: way, gatewayId: id, paymentMethodId: null, isMethodRequested: true, conflict: unfit }
+    const message = `Gateway ${named.gateway.id} takes no payment methods for the CollectionMethod ${way}.`
+    problems.unfit('gateway_kind', 'gatewayID', message)
+    return undefined
   }
   const primary = choice.primary !== null && fitsWay(way, choice.primary.kind) ? choice.primary : undefined
   const isOfGateway = !named.gateway || primary?.gatewayId === null || primary?.gatewayId === named.gateway.id
@@ -346,19 +338,23 @@ function completed(
     )
     return undefined
   }
+  const misfit = misfitOf(gateway, method, currency)
+  if (misfit) {
+    problems.unfit(misfit.code, misfit.field, misfit.message)
+    return undefined
+  }
   return {
     collectionMethod: way,
     gatewayId: gateway.id,
     paymentMethodId: method.id,
     isMethodRequested: named.method !== undefined || (named.gateway !== undefined && !isWithCard(method)),
-    conflict: conflictOf(gateway, method, currency),
   }
 }
 
-/** Returns the conflict that stands against collecting by a method through a gateway now; null where there is none. */
-function conflictOf(gateway: Gateway, method: MethodFacts, currency: string): Fault | null {
+/** Returns what stands against collecting by a method through a gateway now; null where nothing does. */
+function misfitOf(gateway: Gateway, method: MethodFacts, currency: string): Problem | null {
   const { id } = gateway
-  const refused = (code: string, message: string, field = 'gatewayID') => conflict(code, message, field)
+  const refused = (code: string, message: string, field = 'gatewayID'): Problem => ({ code, message, field })
   if (!isReady(gateway))
     return refused('gateway_inactive', `Gateway ${id} is not active; switch it on or name another.`)
   if (method.gatewayId !== null && method.gatewayId !== id)

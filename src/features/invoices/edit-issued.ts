@@ -9,7 +9,7 @@ import { sendChangedWords } from '../customers/words.ts'
 import { recordInvoice, rereadInvoice } from './manual.ts'
 import { holdOf, type ManualRecord } from './resolve-manual.ts'
 import { hasSameLines, hasSameTaxes } from './compare-lines.ts'
-import { chooseCollection, type ChosenCollection, type CollectionDetails, fillCollection } from './collection.ts'
+import { chooseCollection, type CollectionDetails, fillCollection } from './collection.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES } from './fields.ts'
 import { plainFromWire, spellingOf } from './fields-wire.ts'
 import type { InvoiceBody } from './manual-wire.ts'
@@ -45,7 +45,7 @@ export const chooseIssuedCollection = (
   body: Partial<InvoiceBody>,
   { invoice, customer }: ManualRecord,
   problems: Problems,
-): Promise<ChosenCollection | undefined> =>
+): Promise<CollectionDetails | undefined> =>
   chooseCollection(tx, body, { customer, currency: invoice.currency, present: invoice }, problems)
 
 /** Changes what can still change; anything else that differs is a conflict. */
@@ -54,7 +54,7 @@ export async function editIssued(
   context: RequestContext,
   present: ManualRecord,
   body: InvoiceBody,
-  { conflict: refusal, ...collection }: ChosenCollection,
+  collection: CollectionDetails,
 ): Promise<InvoiceParts> {
   const { invoice } = present
   if (invoice.isCancelled) throw conflict('invoice_cancelled', `Invoice ${invoice.id} is cancelled and cannot change.`)
@@ -65,7 +65,6 @@ export async function editIssued(
       `Invoice ${invoice.id} is issued, so its ${sentenceList([first, ...others], 'and')} cannot change; cancel it and add another.`,
       first,
     )
-  if (refusal) throw refusal
   const settings = await getAccountSettings(tx, tx.account)
   const notes = body.Notes ?? paperTextsOf(settings, present.customer.locale ?? settings.locale).notes ?? ''
   const isCollectionHold = holdOf(body, invoice)

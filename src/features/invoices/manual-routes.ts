@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { type Operation, type PathParams, writeOperation } from '../../platform/http/operation.ts'
 import { addInvoice, editDraft, issueDraft, lockedInvoice, type OnCancel, removeInvoice } from './manual.ts'
-import type { ChosenCollection, CollectionDetails } from './collection.ts'
+import type { CollectionDetails } from './collection.ts'
 import type { AfterIssue } from './issue.ts'
 import { sendInvoice } from './send.ts'
 import { resolveInvoice, type ManualRecord, type Wanted } from './resolve-manual.ts'
@@ -71,7 +71,7 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChan
     },
     write: async (tx, context, { body }, record, found) => {
       if (found?.wanted) return noContent(invoiceEtag(await editDraft(tx, context, record, found.wanted, body)))
-      const parts = await editIssued(tx, context, record, body, found?.collection as ChosenCollection)
+      const parts = await editIssued(tx, context, record, body, found?.collection as CollectionDetails)
       await onCollectionChanged(tx, context, parts.invoice, record.invoice)
       return noContent(invoiceEtag(parts))
     },

@@ -127,7 +127,6 @@ export async function addInvoice(
   afterIssue: readonly AfterIssue[],
 ): Promise<InvoiceParts> {
   checkNotArchived(wanted.customer)
-  if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference)
   const isDraft = body.isDraft ?? false
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body, wanted.customer)) }
@@ -153,7 +152,6 @@ export async function editDraft(
   body: InvoiceBody,
 ): Promise<InvoiceParts> {
   checkNotArchived(wanted.customer)
-  if (wanted.conflict) throw wanted.conflict
   checkReference(wanted.invoice.reference, present.invoice)
   const { id } = present.invoice
   const invoice = { ...wanted.invoice, ...(await textsOf(tx, body, wanted.customer)) }

@@ -1,6 +1,6 @@
 import { addDays, addMonths, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import type { Fault, Problems } from '../../kernel/fault.ts'
+import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
@@ -37,8 +37,6 @@ export interface ManualRecord extends InvoiceParts {
 export interface Wanted extends Draft {
   customer: Customer
   invoice: NewInvoice
-  /** The conflict that stands against its collection details; null where there is none. */
-  conflict: Fault | null
 }
 
 /** Finds the records that the body refers to, and adds to `problems`. `present` is the draft that the body edits. */
@@ -73,7 +71,6 @@ export async function resolveInvoice(
     customer,
     ...dates,
     hasOwnTaxes: taxes.isOwn,
-    conflict: collection.conflict,
     invoice: {
       ...datesOf(context, body, customer, dates),
       id: present?.invoice.id ?? UNDRAWN,

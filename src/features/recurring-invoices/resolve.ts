@@ -2,7 +2,7 @@ import { changedCycle, countRecurringDue, type RecurringCursor } from '../../eng
 import { type Cycle, cycleFrom } from '../../engine/subscription/period.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { conflict, type Fault, invalid, type Problems } from '../../kernel/fault.ts'
+import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
@@ -38,7 +38,6 @@ export interface ResolvedRecurring {
   /** Null if the tax rules are to find the taxes of each invoice. */
   ownTaxes: TaxRate[] | null
   /** Facts that stand against its collection details. */
-  conflict: Fault | null
 }
 
 const MONTHS_MAX = 1200
@@ -59,29 +58,29 @@ export async function resolveRecurring(
   const currency = body.CurrencyCode ?? r?.currency ?? customer?.currency
   await checkCurrencyHeld(tx, body.CurrencyCode, problems)
   const charges = body.RecurInvoiceCharges
-  const collection = await chooseOfRecurring(tx, body, { customer, currency }, problems, r)
-  if (!customer || !currency || !collection || !charges || !hasPrices(charges) || !hasRates(body.Taxes))
+  const hasCollection = await checkCollection(tx, body, { customer, currency }, problems, r)
+  if (!customer || !currency || !hasCollection || !charges || !hasPrices(charges) || !hasRates(body.Taxes))
     return undefined
   const lines = charges.map(lineOf)
   const ownTaxes = ownTaxesOf(body, present)
   const rates = ownTaxes ?? foundRates(await listTaxRules(tx, tx.account), customer)
   checkAmounts(amountsOf(lines, rates, digitsOf(currency)), currency, 'RecurInvoiceCharges', problems)
-  return { customer, currency, lines, ownTaxes, conflict: collection.conflict }
+  return { customer, currency, lines, ownTaxes }
 }
 
-/** Resolves the collection details of a body; those that the recurring invoice has already are not checked again. */
-async function chooseOfRecurring(
+/** Checks the collection details of a body; those that the recurring invoice has already are not checked again. Returns whether they are whole. */
+async function checkCollection(
   tx: Transaction,
   body: Partial<RecurringBody>,
   of: CollectionOf,
   problems: Problems,
   present?: RecurringInvoice,
-): Promise<{ conflict: Fault | null } | undefined> {
+): Promise<boolean> {
   const isKept =
     (body.CollectionMethod ?? null) === present?.collectionMethod &&
     (body.gatewayID ?? null) === present.gatewayId &&
     (body.customerPaymentMethodID ?? null) === present.paymentMethodId
-  return isKept ? { conflict: null } : chooseCollection(tx, body, of, problems)
+  return isKept || (await chooseCollection(tx, body, of, problems)) !== undefined
 }
 
 /** Returns the taxes of its own. Rule: absent keeps them, null leaves them to the tax rules, an empty list means no taxes. */
@@ -145,7 +144,6 @@ export function composeRecurring(
   context: RequestContext,
   present?: RecurringInvoice,
 ): RecurringFields {
-  if (resolved.conflict) throw resolved.conflict
   const { today } = context.moment
   const startDate = body.StartDate ?? present?.startDate ?? today
   const endDate = body.EndDate ?? null

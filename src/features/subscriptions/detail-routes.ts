@@ -4,7 +4,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { sendChangedWords } from '../customers/words.ts'
-import { chooseCollection, type ChosenCollection } from '../invoices/collection.ts'
+import { chooseCollection } from '../invoices/collection.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { billBefore } from './failing.ts'
 import { updateDetails } from './change-queries.ts'
@@ -31,12 +31,11 @@ export const detailOperations = (): Operation[] => [
     body: SubscriptionDetailsIn,
     refusals: { 409: 'The subscription has ended, or another one has the Reference' },
     references: async (tx, _context, { body }, problems: Problems, given: Subscription) =>
-      chooseDetails(tx, body, given, problems),
-    write: async (tx, context, { body }, given: Subscription, collection) => {
+      checkDetails(tx, body, given, problems),
+    write: async (tx, context, { body }, given: Subscription) => {
       const { today, now } = context.moment
       if (!isRunning(given, today))
         throw conflict('subscription_ended', `Subscription ${given.id} has ended and cannot be edited.`)
-      if (collection?.conflict) throw collection.conflict
       await billBefore(tx, context, given)
       const s = await loadSubscription(tx, given.id)
       const leadDays =
@@ -78,16 +77,16 @@ const kept = (body: DetailsBody, s: Subscription) => ({
 })
 
 /** Checks the collection details that a subscription would have. What it has already is not checked again. */
-async function chooseDetails(
+async function checkDetails(
   tx: Transaction,
   body: Partial<DetailsBody>,
   s: Subscription,
   problems: Problems,
-): Promise<ChosenCollection | undefined> {
+): Promise<void> {
   const { collectionMethod, gatewayId, paymentMethodId } = kept(body, s)
   if (collectionMethod === s.collectionMethod && gatewayId === s.gatewayId && paymentMethodId === s.paymentMethodId)
-    return undefined
+    return
   const wanted = { CollectionMethod: collectionMethod, gatewayID: gatewayId, customerPaymentMethodID: paymentMethodId }
   const { currency, paymentMethod } = s
-  return chooseCollection(tx, wanted, { customer: { id: s.customerId, paymentMethod }, currency }, problems)
+  await chooseCollection(tx, wanted, { customer: { id: s.customerId, paymentMethod }, currency }, problems)
 }

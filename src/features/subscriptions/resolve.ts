@@ -7,7 +7,7 @@ import {
   type SoldTerm,
 } from '../packages/queries.ts'
 import { fillPackageId } from '../packages/by-code.ts'
-import { conflict, type Fault, Problems } from '../../kernel/fault.ts'
+import { conflict, Problems } from '../../kernel/fault.ts'
 import { addDays, addMonths, type IsoDate, partsOf, type TermType } from '../../kernel/calendar.ts'
 import { isMoreDueThan } from '../../engine/subscription/plan-due.ts'
 import { firstCursor } from '../../engine/subscription/renewal.ts'
@@ -38,7 +38,6 @@ export interface ResolvedReferences {
   terms: SoldTerm[]
   components: WishedComponent[]
   /** Facts that stand against its collection details. */
-  conflict: Fault | null
 }
 
 type Body = Partial<SubscriptionBody>
@@ -59,7 +58,7 @@ export async function resolveReferences(
   const terms = await listRateTerms(tx, tx.account, versionId, customer.currency)
   await checkTerm(tx, body, terms, problems)
   checkDates(body, terms[0], context.moment.today, problems)
-  return { customer, terms, components, conflict: collection.conflict }
+  return { customer, terms, components }
 }
 
 export function checkTermFields(body: Body, problems: Problems): void {
@@ -241,7 +240,6 @@ export function composeSubscription(
       'customerID',
     )
   }
-  if (resolved.conflict) throw resolved.conflict
   const rate = resolveTerm(resolved, body)
   const startDate = body.StartDate ?? context.moment.today
   const trialEndDate = trialEnd(startDate, rate)
