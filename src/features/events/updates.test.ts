@@ -144,6 +144,24 @@ describe('updatedSince', () => {
       expect([refused.status, refused.body.Errors[0].Field]).toEqual([400, 'updatedSince'])
     }
   })
+
+  test('counts as now up to 5 minutes ahead, as a clock that is fast shows it, and is 400 beyond', async () => {
+    const client = await service.newAccount()
+    const { customerID } = (await client.post('/v1/customers', { Name: 'Early', isCompany: true })).body
+    const ahead = async (seconds: number) => {
+      const since = new Date(Date.parse(await now()) + seconds * 1000).toISOString()
+      return client.get(`/v1/customers?updatedSince=${since}`)
+    }
+    const early = await ahead(290)
+    expect([early.status, early.body]).toEqual([200, []])
+    // What is sent next time is not ahead: nothing is missed that is changed until then.
+    const until = early.headers['perennial-until'] as string
+    await client.post('/v1/customers', { Name: 'Later', isCompany: true })
+    const { ids } = await updatedOf(client, '/v1/customers', until)
+    expect(ids.filter((id: number) => id !== customerID)).toHaveLength(1)
+    const late = await ahead(330)
+    expect([late.status, late.body.Errors[0].Code]).toEqual([400, 'in_future'])
+  })
 })
 
 describe('Perennial-Until', () => {

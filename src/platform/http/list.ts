@@ -126,19 +126,22 @@ export function listOperation<
 /** Returns the identifier of a record of a list that knows updates; undefined where its page is empty. */
 const idOf = (row: unknown): bigint | undefined => (row as { id: bigint } | undefined)?.id
 
+/** How far the clock of a caller may be ahead of that of the database. */
+const AHEAD_MS = 5 * 60_000
+
 /**
- * Returns the instant since which records of a list count as updated; null for all of them, where less is not known. Throws 400 for one in the
- * future: a caller who sends the time of a clock of his own would miss what is changed until then.
+ * Returns the instant since which records of a list count as updated; null for all of them, where less is not known. Rule: a little ahead counts
+ * as now, as a clock that is fast shows it. Throws 400 for one further ahead: a caller who sends it would miss what is changed until then.
  */
 function sinceOf({ updatedSince }: UpdateWish, { floor, takenAt }: SettledUpdates): Instant | null {
   if (updatedSince == null || updatedSince < floor) return null
-  if (updatedSince > takenAt)
-    throw invalid(
-      'in_future',
-      `updatedSince ${updatedSince} is in the future; it is ${takenAt}. Send what Perennial-Until answered.`,
-      'updatedSince',
-    )
-  return updatedSince
+  if (updatedSince <= takenAt) return updatedSince
+  if (Date.parse(updatedSince) - Date.parse(takenAt) <= AHEAD_MS) return takenAt
+  throw invalid(
+    'in_future',
+    `updatedSince ${updatedSince} is more than 5 minutes ahead; it is ${takenAt}. Send what Perennial-Until answered.`,
+    'updatedSince',
+  )
 }
 
 /** Answers a list that lies in memory: all of it, unless a page is asked for. */

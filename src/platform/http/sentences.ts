@@ -59,7 +59,7 @@ const PARAMETER_SENTENCES: Readonly<Record<string, string>> = {
   total:
     'With true the header `Total-Count` says how many records the list has; `10000+` where it is filtered and has more.',
   updatedSince:
-    'Limits the list to records that were created or changed at this instant or later, in real time; money on invoices counts. It is not in the future; send what the header `Perennial-Until` answered last. Left out, all are listed.',
+    'Limits the list to records that were created or changed at this instant or later, in real time; money on invoices counts. It is at most 5 minutes ahead, which counts as now; send what the header `Perennial-Until` answered last. Left out, all are listed.',
   after:
     'Begins the list after the record with this identifier, whatever stands before it. The `Link` of a list that was asked with `updatedSince` has it, so that no record is missed or comes twice while others are added and deleted. Left out, the page is found by its number.',
   'Idempotency-Key':
