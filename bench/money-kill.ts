@@ -11,7 +11,7 @@ import { tell } from './measure/figures.ts'
 /** Kills the service among mixed money load, as often as wished, on a disk; ends at the first change that is lost, half or wrong. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const API_KEY = 'bench-key-0123456789'
+const API_KEY = 'bench-key-0123456789-for-measuring'
 
 function run(args: readonly string[], dataDir: string) {
   const { PATH, HOME } = process.env

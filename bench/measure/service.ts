@@ -16,7 +16,7 @@ import { cpuOfProcess, cpuOfTree, memoryOf, serverIn, workerOf } from './process
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Of the first account. BENCH_KEY is that of the folder that BENCH_FROM names. */
-const API_KEY = process.env['BENCH_KEY'] ?? 'bench-key-0123456789'
+const API_KEY = process.env['BENCH_KEY'] ?? 'bench-key-0123456789-for-measuring'
 const FIRST_ACCOUNT = 1
 
 export interface Service {

@@ -140,12 +140,15 @@ function addChecking(program: Command, run: Runner, deps: ProgramDeps): void {
         .argParser(countValue(WORKERS_MAX))
         .default(1),
     )
+    .option('--env-file <file>', 'judge the environment of a unit: its file of settings, or the unit itself')
     .addOption(json())
     // Not by "run", which ends with the first setting that cannot be read.
-    .action(async ({ workers, json: isJson = false }: { workers: number; json?: boolean }) => {
-      const { doctorCommand } = await import('./doctor.ts')
-      deps.ended(await doctorCommand({ root: deps.root, isJson, workers }, process.env))
-    })
+    .action(
+      async ({ workers, envFile, json: isJson = false }: { workers: number; envFile?: string; json?: boolean }) => {
+        const { doctorCommand } = await import('./doctor.ts')
+        deps.ended(await doctorCommand({ root: deps.root, isJson, workers, envFile }, process.env))
+      },
+    )
   program
     .command('verify')
     .description('compute everything again from its facts and name each difference; changes nothing')

@@ -2,12 +2,15 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { type App, type AppDeps, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
+import { anyAccountExists } from '../features/accounts/queries.ts'
 import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import { type Config, sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
+import { StartFailure } from '../platform/postgres/start-failure.ts'
+import { CAN_BE_GUESSED, isWeakApiKey, REVOKE_GIVEN_KEY } from '../platform/weak-secrets.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
@@ -32,11 +35,14 @@ export async function serveCommand(
   const ownSeal = readOwnSeal(config)
   const log = serviceLog(config.logLevel)
   const stop = stopping()
-  if (config.databaseUrl === undefined && !hasDatabase(config.dataDir)) await checkPortIsFree(config)
+  const isNew = config.databaseUrl === undefined && !hasDatabase(config.dataDir)
+  if (isNew) refuseWeakFirstKey(config)
+  if (isNew) await checkPortIsFree(config)
   const opened = await openForService(context, log, { ownership: 'own', stop })
   let app: App | undefined
   let worker: WorkerProcess | undefined
   try {
+    if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
@@ -45,7 +51,8 @@ export async function serveCommand(
     // From the first request on there is something to finish.
     stop.drains()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
-    await greet(opened.db, context, addressOf(config.host, serving.server.server.address() as AddressInfo))
+    const address = addressOf(config.host, serving.server.server.address() as AddressInfo)
+    await greet(opened.db, context, { address, log })
     if (options.worker)
       worker = startWorkerProcesses(options.workers, {
         root: context.root,
@@ -96,7 +103,11 @@ function addressOf(host: string, { port }: AddressInfo): string {
 }
 
 /** Makes the first account of an empty database and shows its key this once. */
-async function greet(db: Database, { config, isJson }: CommandContext, address: string): Promise<void> {
+async function greet(
+  db: Database,
+  { config, isJson }: CommandContext,
+  { address, log }: { address: string; log: Logger },
+): Promise<void> {
   const first = await createFirstAccount(db, Date.now, {
     mode: config.bootstrapAccountMode,
     name: config.bootstrapAccountName,
@@ -105,7 +116,7 @@ async function greet(db: Database, { config, isJson }: CommandContext, address: 
     idStart: config.accountIdStart,
     ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
   })
-  if (!first) await warnOfUnusedKey(db, config)
+  if (!first) await warnOfGivenKey(db, config, log)
   if (isJson) {
     const key = first && !config.bootstrapApiKey ? { ApiKey: first.secret } : {}
     printJson({ Address: address, ...(first ? { AccountID: first.id } : {}), ...key })
@@ -125,9 +136,24 @@ async function greet(db: Database, { config, isJson }: CommandContext, address: 
 `)
 }
 
-/** Warns of a given key that does not count: an account that was made before the first start has a key of its own. */
-async function warnOfUnusedKey(db: Database, { bootstrapApiKey }: Config): Promise<void> {
-  if (bootstrapApiKey === undefined || (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey)))) return
+/** Throws a StartFailure where the key of the first account, which is to be made, can be guessed. */
+function refuseWeakFirstKey({ bootstrapApiKey }: Config): void {
+  if (bootstrapApiKey === undefined || !isWeakApiKey(bootstrapApiKey)) return
+  throw new StartFailure(
+    `BOOTSTRAP_API_KEY ${CAN_BE_GUESSED}: set it to one that was drawn, as "openssl rand -hex 32" does, or unset it to have one made.`,
+  )
+}
+
+/**
+ * Warns of a given key that does not count, because an account that was made before the first start has a key of its own, and of one that counts
+ * and can be guessed.
+ */
+async function warnOfGivenKey(db: Database, { bootstrapApiKey }: Config, log: Logger): Promise<void> {
+  if (bootstrapApiKey === undefined) return
+  if (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey))) {
+    if (isWeakApiKey(bootstrapApiKey)) log.warn(`BOOTSTRAP_API_KEY ${CAN_BE_GUESSED}: ${REVOKE_GIVEN_KEY}`)
+    return
+  }
   sayAtStart(
     'BOOTSTRAP_API_KEY is a key of no account: there was an account before the first start. Use the key that "perennial account create" showed, or make one with "perennial key create".',
   )

@@ -3,6 +3,7 @@ import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
 import { makeLog } from '../platform/log.ts'
+import { weakKeysInUse } from '../platform/envelope/open.ts'
 import { dataFolderAt } from '../platform/postgres/data-folder.ts'
 import type { CommandContext } from './context.ts'
 import type { Stopping } from './stopping.ts'
@@ -47,5 +48,8 @@ export const openForService = async (
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)
+  // The worker of a service has the same keys, and a start is told once.
+  const weak = given.isBackground ? undefined : weakKeysInUse(context.config)
+  if (weak) log.warn(`${weak.text}: ${weak.mend}`)
   return opened
 }

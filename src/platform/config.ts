@@ -139,7 +139,7 @@ const VARIABLES = {
     {
       name: 'ENCRYPTION_KEY',
       about:
-        'Key for stored secrets, 32 bytes as hex or base64, or two as new,old; unset: generated once into DATA_DIR/encryption.key.',
+        'Key for stored secrets, 32 drawn bytes as hex or base64 (openssl rand -hex 32), or two as new,old; unset: generated once into DATA_DIR/encryption.key.',
       isSecret: true,
     },
     readKeys,
@@ -189,7 +189,8 @@ const VARIABLES = {
   bootstrapApiKey: optional(
     {
       name: 'BOOTSTRAP_API_KEY',
-      about: 'API key of the account that the first start makes; unset: generated and printed once.',
+      about:
+        'API key of the account that the first start makes, of at least 32 characters, 8 of them different; unset: generated and printed once.',
       isSecret: true,
     },
     readApiKey,

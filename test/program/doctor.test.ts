@@ -101,6 +101,37 @@ test('a database that a command made has its key', async () => {
   expect(code).toBe(0)
 })
 
+describe('secrets that can be guessed', () => {
+  test('are warned of with the way out, also in the environment of a unit, and are not shown', async () => {
+    const folder = testFolder()
+    const key = 'ab'.repeat(32)
+    const unit = join(folder, 'perennial.service')
+    const file = join(folder, 'perennial.env')
+    writeFileSync(
+      file,
+      `# of the unit\nENCRYPTION_KEY=${key}\nexport LOG_LEVEL=loud\nBOOTSTRAP_API_KEY="a-key-of-my-own"\n`,
+    )
+    writeFileSync(unit, `[Service]\nEnvironment=DATA_DIR=${join(folder, 'data')}\nEnvironmentFile=-${file}\n`)
+    for (const [path, env] of [
+      [file, { DATA_DIR: join(folder, 'data'), BOOTSTRAP_API_KEY: 'what stands in the file comes before it' }],
+      [unit, {}],
+    ] as const) {
+      const { said, text } = await doctor(env, ['--env-file', path])
+      expect(of(said, 'encryption key')).toMatchObject([
+        { State: 'warn', Says: expect.stringContaining('repeats a pattern'), Mend: expect.stringContaining('rotate') },
+      ])
+      expect(of(said, 'BOOTSTRAP_API_KEY')).toMatchObject([
+        { State: 'warn', Says: expect.stringContaining('can be guessed'), Mend: expect.stringContaining('revoke') },
+      ])
+      expect(of(said, 'DATA_DIR')).toMatchObject([{ Says: expect.stringContaining(folder) }])
+      for (const secret of [key, 'a-key-of-my-own']) expect(text).not.toContain(secret)
+      expect(of(said, `${file}:3`)).toMatchObject(path === file ? [{ State: 'warn' }] : [])
+    }
+    const { code, err } = await runProgram(['doctor', '--env-file', join(folder, 'none')], {})
+    expect([code, err]).toEqual([1, expect.stringMatching(/none cannot be read \(ENOENT\)/)])
+  })
+})
+
 describe('illnesses', () => {
   test('a port that a Perennial of another database serves, whether the own one runs or not', async () => {
     const other = await serve({ DATA_DIR: testFolder() }, ['--no-worker'])

@@ -11,7 +11,7 @@ test('no line of the log holds a secret of the environment, from the start to th
     DATABASE_URL: server.url('billing', 'billing'),
     SMTP_URL: 'smtp://mailer:kept%20to%20itself@mail.example:587',
     ENCRYPTION_KEY: 'c0ffee'.repeat(10) + 'beef',
-    BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice',
+    BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice-0123456789',
     LOG_LEVEL: 'trace',
   }
   const service = await serve(env)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -39,7 +39,7 @@ describe('start', () => {
   test('a key that was given works and is not printed, neither at the first start nor later', async () => {
     const env = {
       DATA_DIR: testFolder(),
-      BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice',
+      BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice-0123456789',
       BOOTSTRAP_ACCOUNT_MODE: 'live',
       BOOTSTRAP_CURRENCY: 'ZAR',
       LOG_LEVEL: 'trace',
@@ -51,6 +51,16 @@ describe('start', () => {
     first.child.kill('SIGTERM')
     const { out, err } = await first.ended
     expect(out + err).not.toContain(env.BOOTSTRAP_API_KEY)
+  })
+
+  test('a first key that can be guessed is refused before anything is made', async () => {
+    const DATA_DIR = join(testFolder(), 'data')
+    for (const BOOTSTRAP_API_KEY of ['a-key-of-my-own-choice', 'abcabc'.repeat(8)]) {
+      const ended = await runProgram(['serve'], { DATA_DIR, BOOTSTRAP_API_KEY })
+      expectOneSentence(ended, /BOOTSTRAP_API_KEY can be guessed: .* unset it to have one made\./)
+      expect(ended.err).not.toContain(BOOTSTRAP_API_KEY)
+      expect(existsSync(DATA_DIR)).toBe(false)
+    }
   })
 
   test('on the embedded database the service logs in as a role that can become no other and make no temporary tables', async () => {
@@ -95,7 +105,7 @@ describe('start', () => {
   })
 
   test('a given key that an account made before the first start keeps from being used is named, whatever the log is to hold', async () => {
-    const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice', LOG_LEVEL: 'silent' }
+    const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice-0123456789', LOG_LEVEL: 'silent' }
     expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)
     const service = await serve(env)
     expect((await call(service, { account: 1, key: env.BOOTSTRAP_API_KEY }, '/v1/currencies')).status).toBe(401)

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync }
 import { dirname, join } from 'node:path'
 import { type Config, keysFromText } from '../config.ts'
 import { keyFileOf } from '../envelope/encryption-key.ts'
+import { weakKeysInUse } from '../envelope/open.ts'
 import { findBinariesPackage } from '../postgres/binaries.ts'
 import { type DataFolder, dataFolderAt, refuseHalfRestored } from '../postgres/data-folder.ts'
 import { chooseIdentity } from '../postgres/identity.ts'
@@ -83,10 +84,8 @@ function checkRoom({ root }: DataFolder): Finding[] {
   return findings
 }
 
-function checkKey(
-  folder: DataFolder,
-  { encryptionKeys, databaseUrl }: Pick<Config, 'encryptionKeys' | 'databaseUrl'>,
-): Finding {
+function checkKey(folder: DataFolder, config: Pick<Config, 'encryptionKeys' | 'databaseUrl' | 'dataDir'>): Finding {
+  const { encryptionKeys, databaseUrl } = config
   const about = 'encryption key'
   const path = keyFileOf(folder.root)
   const restore = `restore ${path} from a backup, or set ENCRYPTION_KEY`
@@ -99,7 +98,7 @@ function checkKey(
         `ENCRYPTION_KEY is another key than ${path}`,
         'keep the one that the stored secrets were sealed with, and remove the other',
       )
-    return fine(about, 'is given as ENCRYPTION_KEY')
+    return weakKey(about, config) ?? fine(about, 'is given as ENCRYPTION_KEY')
   }
 
   if (stored === undefined) {
@@ -120,7 +119,13 @@ function checkKey(
   if (!keysFromText(stored)) return broken(about, `${path} holds no key of 32 bytes`, restore)
   const open = statSync(path).mode & 0o077
   if (open !== 0) return doubtful(about, `${path} can be read by other users`, `chmod 600 ${path}`)
-  return fine(about, `lies in ${path}; keep a copy with your backups`)
+  return weakKey(about, config) ?? fine(about, `lies in ${path}; keep a copy with your backups`)
+}
+
+/** Finds a key that can be guessed; whether anything is sealed under it yet is asked of the database. */
+function weakKey(about: string, config: Parameters<typeof weakKeysInUse>[0]): Finding | undefined {
+  const weak = weakKeysInUse(config)
+  return weak && doubtful(about, weak.text, `before the first start give another; after it ${weak.mend}`)
 }
 
 function readText(path: string): string | undefined {

@@ -1,5 +1,6 @@
 import { type Config, ConfigFailure, readConfig, SETTINGS } from '../config.ts'
 import { isWithin } from '../outbound/networks.ts'
+import { CAN_BE_GUESSED, isWeakApiKey, REVOKE_GIVEN_KEY } from '../weak-secrets.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
 /** Settings by themselves: whether each can be read, whether one was misspelt, and what does not go together. */
@@ -82,8 +83,16 @@ function distance(a: string, b: string): number {
 }
 
 function together(config: Config): Finding[] {
-  const { host, publicUrl, trustProxy, corsOrigin, logLevel, outboundAllow } = config
+  const { host, publicUrl, trustProxy, corsOrigin, logLevel, outboundAllow, bootstrapApiKey } = config
   const findings: Finding[] = []
+  if (bootstrapApiKey !== undefined && isWeakApiKey(bootstrapApiKey))
+    findings.push(
+      doubtful(
+        'BOOTSTRAP_API_KEY',
+        CAN_BE_GUESSED,
+        `before the first start give another; after it ${REVOKE_GIVEN_KEY}`,
+      ),
+    )
   const isOpen = !LOOPBACK.test(host)
   if (publicUrl?.startsWith('http://') && !isOfMachine(publicUrl))
     findings.push(doubtful('PUBLIC_URL', 'is http: keys travel readable for everybody on the way', 'serve it by https'))

@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
 import { type Envelope, type SealedPlace, PURPOSES } from '../envelope/envelope.ts'
 import { KeyRing } from '../envelope/key-ring.ts'
-import { checkEncryptionKeys, envelopeUnder, openEnvelope } from '../envelope/open.ts'
+import { checkEncryptionKeys, envelopeUnder, openEnvelope, weakKeysInUse } from '../envelope/open.ts'
 import { listWrappingKeys } from '../envelope/queries.ts'
 import { countKeyUse, rotateKeys } from '../envelope/rotation.ts'
 import type { Queryable } from './database.ts'
@@ -33,7 +33,8 @@ afterAll(async () => {
 })
 beforeEach(() => owner.query('delete from secrets; delete from data_keys'))
 
-const [oldKey, newKey, strangeKey] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer]
+const [oldKey, newKey, strangeKey] = [1, 2, 3].map(() => randomBytes(32)) as [Buffer, Buffer, Buffer]
+const weakKey = Buffer.alloc(32, 'pattern')
 const dataDir = mkdtempSync(join(tmpdir(), 'perennial-envelope-'))
 afterAll(() => rmSync(dataDir, { recursive: true }))
 const config = (...keys: Buffer[]) => ({ encryptionKeys: keys as [Buffer], dataDir })
@@ -90,6 +91,27 @@ describe('at the start', () => {
       ),
     )
     await expect(checkEncryptionKeys(db.unscoped, config(strangeKey, newKey))).rejects.toThrow(idOf(oldKey))
+  })
+
+  test('a key that repeats a pattern is refused until something is sealed under it; from then on it is warned of', async () => {
+    const refusal =
+      /^The key in ENCRYPTION_KEY repeats a pattern .* nothing is sealed under it yet: set ENCRYPTION_KEY to one that was drawn/
+    await expect(openWith(weakKey)).rejects.toThrow(refusal)
+    expect(await listWrappingKeys(db.unscoped)).toEqual([])
+    // Where it was taken by a version before.
+    await envelopeUnder(db.unscoped, new KeyRing(weakKey))
+    await openWith(weakKey)
+    expect(weakKeysInUse(config(weakKey))).toMatchObject({
+      text: expect.stringMatching(/^A key in ENCRYPTION_KEY repeats a pattern/),
+      mend: expect.stringMatching(/^name a drawn one before it, as new,old, and run "perennial encryption rotate"/),
+    })
+    // On the way out it may still be named behind the new one, also when it wraps nothing any more.
+    await openWith(newKey, weakKey)
+    await rotateKeys(db.unscoped, new KeyRing(newKey, weakKey))
+    await openWith(newKey, weakKey)
+    expect(weakKeysInUse(config(newKey, weakKey))?.mend).toMatch(/leave it out/)
+    expect(weakKeysInUse(config(newKey))).toBeUndefined()
+    await expect(openWith(weakKey, newKey)).rejects.toThrow(refusal)
   })
 
   test('without a key nothing is made where something is sealed, and one is made where nothing is', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Config, Keys } from '../config.ts'
 import type { Queryable } from '../database/database.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
+import { REPEATS, repeatsPattern } from '../weak-secrets.ts'
 import { KEY_BYTES } from './cipher.ts'
 import { findEncryptionKeys, findOrMakeEncryptionKeys, keyFileOf } from './encryption-key.ts'
 import { type Envelope, makeEnvelope, type Purpose, PURPOSES } from './envelope.ts'
@@ -15,20 +16,48 @@ type KeyConfig = Pick<Config, 'encryptionKeys' | 'dataDir'>
 const sourceOf = (config: KeyConfig): string =>
   config.encryptionKeys ? 'ENCRYPTION_KEY' : `the file ${keyFileOf(config.dataDir)}`
 
+/** Returns the sentence about weak keys that are in use, with the way out; undefined where none is weak. */
+export function weakKeysInUse(config: KeyConfig): { text: string; mend: string } | undefined {
+  const keys = findEncryptionKeys(config) ?? []
+  const [first] = keys
+  if (!first || !keys.some(repeatsPattern)) return undefined
+  const text = `A key in ${sourceOf(config)} ${REPEATS}: whoever has a copy of the database can try it out`
+  if (repeatsPattern(first))
+    return { text, mend: 'name a drawn one before it, as new,old, and run "perennial encryption rotate"' }
+  return { text, mend: 'run "perennial encryption rotate", and leave it out once it wraps nothing' }
+}
+
 /**
  * Returns the keys, undefined where there are none and nothing is sealed yet. Throws a StartFailure when something is wrapped by a key that
- * is not among them.
+ * is not among them, and when the one that would seal is weak and has sealed nothing yet.
  */
 export async function checkEncryptionKeys(db: Queryable, config: KeyConfig): Promise<KeyRing | undefined> {
   const keys = findEncryptionKeys(config)
   const wrapping = await listWrappingKeys(db)
-  if (keys) return fittingRing(keys, wrapping, config)
+  if (keys) {
+    const ring = fittingRing(keys, wrapping, config)
+    if (repeatsPattern(keys[0])) await refuseUnused(db, ring, wrapping, config)
+    return ring
+  }
   // A new key would open nothing, and hide that the old one is missed.
   if (wrapping.length > 0 || (await listDataKeys(db)).length > 0)
     throw new StartFailure(
       `There is no encryption key, and the database holds what was sealed under one: set ENCRYPTION_KEY to it, or restore ${keyFileOf(config.dataDir)} from a backup.`,
     )
   return undefined
+}
+
+/** Throws a StartFailure where the first key has sealed nothing. A version before may have sealed with what it derived from it. */
+async function refuseUnused(
+  db: Queryable,
+  { ids: [first = ''] }: KeyRing,
+  wrapping: readonly string[],
+  config: KeyConfig,
+): Promise<void> {
+  if (wrapping.includes(first) || (wrapping.length === 0 && (await listDataKeys(db)).length > 0)) return
+  throw new StartFailure(
+    `The key in ${sourceOf(config)} ${REPEATS}, and nothing is sealed under it yet: set ENCRYPTION_KEY to one that was drawn, as "openssl rand -hex 32" does.`,
+  )
 }
 
 function fittingRing(keys: Keys, wrapping: readonly string[], config: KeyConfig): KeyRing {
