@@ -121,7 +121,7 @@ export async function addSession(
     isVaultOnlyOnSuccess: body.isVaultOnlyOnSuccess,
     amountMinor,
     createdAt: now,
-    expiresAt: new Date(Date.parse(now) + spanMs).toISOString(),
+    spanMs,
   })
   return { session: await recordSession(tx, context, 'capture_session.created', id), sessionToken }
 }

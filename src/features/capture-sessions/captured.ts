@@ -11,7 +11,7 @@ import { type CardFields, drawMethodId } from '../payment-methods/queries.ts'
 import type { BankAccountBody, MethodView } from '../payment-methods/wire.ts'
 import { type CaptureSession, noteCapture } from './queries.ts'
 import { recordSession } from './record.ts'
-import { giveBackAfter } from './rules.ts'
+import { COMPLETION_HOURS, giveBackAfter } from './rules.ts'
 import type { Sale } from './sale-queries.ts'
 
 /** The method that a session has captured: sealed in its row, until it is a customer's method or was given back. */
@@ -92,6 +92,7 @@ export async function capture(
     gatewayToken: tokenOf(method),
     capturedAt: now,
     giveBackAt: giveBackAfter(session, now),
+    completionHours: COMPLETION_HOURS,
   })
   await recordSession(tx, context, 'capture_session.captured', session.id)
 }
@@ -104,7 +105,8 @@ export async function captureSaleAlone(
 ): Promise<void> {
   const { now } = context.moment
   const nothing = { methodId: null, methodToken: null, method: null, gatewayToken: null }
-  await noteCapture(tx, { id: session.id, ...nothing, capturedAt: now, giveBackAt: giveBackAfter(session, now) })
+  const until = { giveBackAt: giveBackAfter(session, now), completionHours: COMPLETION_HOURS }
+  await noteCapture(tx, { id: session.id, ...nothing, capturedAt: now, ...until })
   await recordSession(tx, context, 'capture_session.captured', session.id)
 }
 

@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
-/** Sessions of the capture widget. Instants are of the account's clock. */
+/** Sessions of the capture widget. Instants are of the account's clock; that they end by real time too is asked of the clock of the database. */
 
 export interface CaptureSession {
   id: Id
@@ -22,6 +22,8 @@ export interface CaptureSession {
   sale: SessionSale | null
   createdAt: Instant
   expiresAt: Instant
+  /** Its time is over by real time, however the clock of the account stands. */
+  isReallyOver: boolean
   /** Tries that the gateway, or its bank, has refused. */
   refusedTries: number
   /** The try that is at the gateway, or was last. */
@@ -77,7 +79,7 @@ const COLUMNS = fragment`
   s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
   s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
   c.state as "saleState", c.refund_state as "refundState", c.gateway_reference as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
-  s.created_at as "createdAt", s.expires_at as "expiresAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
+  s.created_at as "createdAt", s.expires_at as "expiresAt", coalesce(s.really_ends_at <= now(), false) as "isReallyOver", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
   s.payment_method_id as "methodId", s.payment_method_token as "methodToken", s.method, s.captured_at as "capturedAt",
   s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt",
   s.give_back_refused_at as "giveBackRefusedAt"`
@@ -118,17 +120,18 @@ type NewSession = Pick<
   | 'isVaultOnlyOnSuccess'
   | 'amountMinor'
   | 'createdAt'
-  | 'expiresAt'
->
+> & { spanMs: number }
+
+const span = (ms: number): Fragment => fragment`${ms}::bigint * interval '1 millisecond'`
 
 export const insertSession = async (tx: Transaction, tokenHash: Buffer, s: NewSession): Promise<Id> =>
   (
     await oneRow<{ id: Id }>(
       tx,
       sql`insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, sale_type,
-                                        is_vault_only_on_success, amount_minor, created_at, expires_at)
+                                        is_vault_only_on_success, amount_minor, created_at, expires_at, really_ends_at)
           values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.saleType},
-                  ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.expiresAt})
+                  ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.createdAt}::timestamptz + ${span(s.spanMs)}, now() + ${span(s.spanMs)})
           returning capture_session_id as "id"`,
     )
   ).id
@@ -143,15 +146,18 @@ export const countRefusal = (tx: Transaction, id: Id) =>
     update capture_sessions set refused_tries = refused_tries + 1
      where account_id = ${tx.account} and capture_session_id = ${id}`)
 
+/** Notes what a session has captured; by real time, too, there are so many hours for a customer to have it. */
 export const noteCapture = (
   tx: Transaction,
   s: Pick<CaptureSession, 'id' | 'methodId' | 'methodToken' | 'method' | 'capturedAt' | 'giveBackAt'> & {
     gatewayToken: string | null
+    completionHours: number
   },
 ) =>
   tx.rows(sql`
     update capture_sessions set payment_method_id = ${s.methodId}, payment_method_token = ${s.methodToken}, method = ${s.method},
-      gateway_token = ${s.gatewayToken}, captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt}
+      gateway_token = ${s.gatewayToken}, captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt},
+      really_ends_at = case when really_ends_at is not null then greatest(really_ends_at, now()) + ${s.completionHours}::int * interval '1 hour' end
     where account_id = ${tx.account} and capture_session_id = ${s.id}`)
 
 /** Ends a captured session, which is its customer's from now on, and forgets here what it captured. */

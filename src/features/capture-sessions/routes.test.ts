@@ -4,7 +4,7 @@ import { readOnlyClientOf, startTestService, type TestClient } from '../../../te
 import { addCustomer, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { removalDuty } from '../payment-methods/removal.ts'
-import { beginSession, CARD, capturedSession, complete, readSession } from './capture.testing.ts'
+import { beginSession, CARD, capturedSession, complete, frameOf, readSession } from './capture.testing.ts'
 import { giveBackDuty } from './duty.ts'
 
 const service = await startTestService()
@@ -190,6 +190,34 @@ describe('completing a session', () => {
     expect((await readSession(client, late.SessionToken)).State).toBe('expired')
     const events = (await client.get('/v1/events?type=capture_session.expired')).body
     expect(events.map(({ RecordID }: any) => RecordID)).toEqual([late.iframeCapturePayID])
+  })
+
+  test('is over by real time, too, where the clock of the account stands still', async () => {
+    const client = await service.newAccount()
+    const customerID = await addCustomer(client)
+    const { body: open } = await beginSession(client)
+    const { session } = await capturedSession(service, client)
+    const { session: completed } = await capturedSession(service, client)
+    expect((await complete(client, customerID, completed.SessionToken)).status).toBe(204)
+    const ends = (hours: number) =>
+      service.db.transaction(client.id, (tx) =>
+        tx.rows(sql`
+          update capture_sessions set really_ends_at = really_ends_at - ${hours}::int * interval '1 hour' where account_id = ${client.id}`),
+      )
+    await ends(2)
+    const states = async () =>
+      Promise.all(
+        [open, session, completed].map(async ({ SessionToken }) => (await readSession(client, SessionToken)).State),
+      )
+    expect(await states()).toEqual(['expired', 'captured', 'completed'])
+    const sent = await frameOf(service, open.HashToken).post(CARD)
+    expect([sent.statusCode, await cardsHeld(client)]).toEqual([303, 2])
+    // The hour of the session, and the 24 of its completion.
+    await ends(24)
+    expect(codes(await complete(client, customerID, session.SessionToken))).toEqual(['session_expired SessionToken'])
+    await giveBackDuty(service.calling).run(duty, () => {})
+    await removalDuty(service.calling).run(duty, () => {})
+    expect([await states(), await cardsHeld(client)]).toEqual([['expired', 'expired', 'completed'], 1])
   })
 
   test('keeps a gateway from being deleted while its sessions are known', async () => {

@@ -16,6 +16,7 @@ test.each([
 describe('a session', () => {
   const session = {
     expiresAt: '2027-01-01T01:00:00.000Z',
+    isReallyOver: false,
     refusedTries: 0,
     capturedAt: null,
     giveBackAt: null,
@@ -30,6 +31,19 @@ describe('a session', () => {
     expect(sessionState(session, '2027-01-01T01:00:00.000Z')).toBe('expired')
     expect(sessionState({ ...session, refusedTries: 4 }, '2027-01-01T00:00:00.000Z')).toBe('open')
     expect(sessionState({ ...session, refusedTries: 5 }, '2027-01-01T00:00:00.000Z')).toBe('failed')
+  })
+
+  test('ends by real time where that comes first', () => {
+    const over = { ...session, isReallyOver: true }
+    expect(sessionState(over, '2027-01-01T00:00:00.000Z')).toBe('expired')
+    const captured = { ...over, capturedAt: '2027-01-01T00:10:00.000Z', giveBackAt: '2027-01-02T01:00:00.000Z' }
+    expect(sessionState(captured, '2027-01-01T00:20:00.000Z')).toBe('expired')
+    expect(sessionState({ ...captured, completedAt: '2027-01-01T00:15:00.000Z' }, '2027-01-01T00:20:00.000Z')).toBe(
+      'completed',
+    )
+    expect(
+      sessionState({ ...captured, giveBackRefusedAt: '2027-01-02T01:00:00.000Z' }, '2027-01-03T00:00:00.000Z'),
+    ).toBe('captured')
   })
 
   test('that was captured has 24 hours beyond its end, or from then where it was found later', () => {

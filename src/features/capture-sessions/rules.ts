@@ -10,27 +10,42 @@ export const TRIES_MAX = 5
 
 const HOUR_MS = 3_600_000
 /** Hours in which a captured session can be completed, beyond the end of capturing. */
-const COMPLETION_HOURS = 24
+export const COMPLETION_HOURS = 24
 
 export const STATES = ['open', 'captured', 'completed', 'expired', 'failed'] as const
 export type SessionState = (typeof STATES)[number]
 
 type Dated = Pick<
   CaptureSession,
-  'expiresAt' | 'refusedTries' | 'giveBackAt' | 'completedAt' | 'givenBackAt' | 'giveBackRefusedAt' | 'sale'
+  | 'expiresAt'
+  | 'isReallyOver'
+  | 'refusedTries'
+  | 'giveBackAt'
+  | 'completedAt'
+  | 'givenBackAt'
+  | 'giveBackRefusedAt'
+  | 'sale'
 >
 
-const isOver = (end: Instant, now: Instant): boolean => Date.parse(end) <= Date.parse(now)
+const hasEnded = ({ isReallyOver }: Pick<CaptureSession, 'isReallyOver'>, end: Instant, now: Instant): boolean =>
+  isReallyOver || Date.parse(end) <= Date.parse(now)
 
-/** Returns the state of a session at a moment. Rule: one whose charge has no known outcome waits for it, also after its end. */
+/** Returns whether nothing is captured in a session any more at a moment of the account's clock. */
+export const isCapturingOver = (session: Pick<CaptureSession, 'isReallyOver' | 'expiresAt'>, now: Instant): boolean =>
+  hasEnded(session, session.expiresAt, now)
+
+/**
+ * Returns the state of a session at a moment of the account's clock. Rule: it ends by that or by real time, whichever comes first; one whose charge has no
+ * known outcome waits for it, also after its end.
+ */
 export function sessionState(session: Dated, now: Instant): SessionState {
   if (session.completedAt !== null) return 'completed'
   if (session.givenBackAt !== null) return 'expired'
   if (session.giveBackAt !== null)
-    return session.giveBackRefusedAt === null && isOver(session.giveBackAt, now) ? 'expired' : 'captured'
+    return session.giveBackRefusedAt === null && hasEnded(session, session.giveBackAt, now) ? 'expired' : 'captured'
   if (session.sale?.state === 'open') return 'open'
   if (session.refusedTries >= TRIES_MAX) return 'failed'
-  return isOver(session.expiresAt, now) ? 'expired' : 'open'
+  return hasEnded(session, session.expiresAt, now) ? 'expired' : 'open'
 }
 
 /** Returns until when a session that is captured now can be completed. What was found only after its end has the same hours from then. */

@@ -8,6 +8,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { giveBackMethod } from './actions.ts'
 import { type CapturedDeps, openSaleMethod } from './captured.ts'
 import { findSession } from './queries.ts'
+import { isCapturingOver } from './rules.ts'
 import { claimSale, type Sale } from './sale-queries.ts'
 import { type ChargeAnswer, finishGivingBack, finishSale, type SaleResult } from './sales.ts'
 
@@ -119,7 +120,7 @@ export async function resumeSale(
   }
   const session = await findSession(deps.db.reader(account.id), account.id, sale.sessionId)
   assert(session, `the session of sale ${chargeId} exists`)
-  const isOver = Date.parse(session.expiresAt) <= Date.parse(moment.now)
+  const isOver = isCapturingOver(session, moment.now)
   const isEnded =
     answering === 'cancel' || (answering === undefined && (isAll || !sale.awaitsCustomer || sale.isConfirmingOver))
   const outcome = await askSale(deps, context, sale, { isOver, isEnded })

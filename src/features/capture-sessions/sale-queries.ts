@@ -168,7 +168,7 @@ export const listOverdueSessions = (db: Queryable, account: AccountId, now: Inst
   db.rows<{ id: Id }>(sql`
     select capture_session_id as "id" from capture_sessions s
      where account_id = ${account} and captured_at is not null and completed_at is null and given_back_at is null
-       and give_back_refused_at is null and give_back_at <= ${now}
+       and give_back_refused_at is null and (give_back_at <= ${now} or really_ends_at <= now())
        and not exists (select 1 from capture_sales c where c.account_id = ${account} and c.charge_id = s.charge_id and c.refund_state = 'open')
      order by give_back_at limit ${limit}`)
 
