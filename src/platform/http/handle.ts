@@ -8,11 +8,13 @@ import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
 import { settleUpdates } from '../database/updates.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
+import { parseJson } from '../wire/json.ts'
 import type { HttpDeps } from './deps.ts'
 import { tooManyReads } from './errors.ts'
 import { type Checked, checked, freshContext, handleWrite } from './handle-write.ts'
 import { runUnderKey } from './idempotency.ts'
 import type { Input, LongOperation, Operation, OutwardOperation, PathParams, ReadOperation } from './operation.ts'
+import { changesSomething } from './missed-previews.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
 import { preferencesOf } from './prefer.ts'
@@ -55,11 +57,19 @@ export async function handleOperation(
     isRepresented,
     ignored,
   }
-  try {
-    return await answerOf(deps, operation, caller, sent, gone)
-  } finally {
+  const readOnce = () => {
     if (!ignored.isRead) readIgnored(sent, deps.contextOf(caller))
   }
+  const answer = await answerOf(deps, operation, caller, sent, gone).finally(readOnce)
+  compareComputed(sent, answer, caller)
+  return answer
+}
+
+/** Compares computed fields that a POST sent with the record that it made; a kept answer is compared like the first one. */
+function compareComputed({ operation, ignored }: Sent, { status, body, isPreview }: Answer, caller: Caller): void {
+  const isMade = operation.method === 'POST' && changesSomething(operation) && status < 300 && !isPreview
+  if (!isMade || !ignored.hasComputed || typeof body !== 'string' || !body.startsWith('{')) return
+  ignored.compare(parseJson(body) ?? null, caller.account.timeZone)
 }
 
 /** Reads a request that nobody read, for its unknown names alone: its answer was kept, or it was refused before. */

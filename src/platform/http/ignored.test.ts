@@ -18,6 +18,53 @@ const ignoredBy = async (answer: ReturnType<TestClient['get']>) => {
   return [status, headers[HEADER]]
 }
 
+describe('computed fields that differ from what is answered', () => {
+  test('are told on the answer of a POST, also of its replay, and never refused in strict handling', async () => {
+    const { client, customerID } = await withCustomer()
+    const body = {
+      customerID,
+      Charges: [{ UnitCostEx: 100, AmountInc: 1, chargeID: 9 }],
+      Taxes: [{ Name: 'VAT', Perc: 0.15, TaxAmount: 9, Base: 100 }],
+      Total: 5,
+      TotalEx: 100,
+      invoiceNum: 77,
+      invoiceID: 12,
+      Status: null,
+      Customer: { Name: 'Somebody else' },
+      Colour: 'red',
+    }
+    const told =
+      '"Colour", "invoiceNum";computed, "Taxes[0].TaxAmount";computed, "Charges[0].AmountInc";computed, "Total";computed'
+    const sorted = (header: unknown) => String(header).split(', ').toSorted()
+    const key = { 'idempotency-key': 'computed' }
+    for (const replayed of [undefined, 'true']) {
+      const { status, headers } = await client.post('/v1/invoices', body, key)
+      expect([status, headers['idempotency-replayed'], sorted(headers[HEADER])]).toEqual([201, replayed, sorted(told)])
+    }
+    const strict = await strictClientOf(service, client)
+    const { Colour: _unknown, ...known } = body
+    const { status, headers } = await strict.post('/v1/invoices', known)
+    expect([status, headers[HEADER]]).toEqual([201, expect.stringContaining('"Total";computed')])
+  })
+
+  test('are not told of a record that is sent back as it was read, of a date in another form, of a preview, a refusal or a PUT', async () => {
+    const { client, customerID } = await withCustomer()
+    const plan = { customerID, Charges: [{ UnitCostEx: 100 }], InvoiceDate: '2027-01-01' }
+    const made = (await client.post('/v1/invoices', plan)).body
+    const { Reference: _unique, ...again } = made
+    const copy = await client.post('/v1/invoices', { ...again, invoiceNum: null, isDraft: false })
+    expect([copy.status, copy.headers[HEADER]]).toEqual([201, undefined])
+    expect(await ignoredBy(client.post('/v1/invoices', { ...plan, Total: 7, Charges: [] }))).toEqual([400, undefined])
+    const put = await client.put(`/v1/invoices/${made.invoiceID}`, { ...made, Total: 7 })
+    expect([put.status, put.headers[HEADER]]).toEqual([204, undefined])
+    const credit = { Amount: 10, Reason: 'Late', TotalEx: 3 }
+    expect(await ignoredBy(client.post(`/v1/invoices/${made.invoiceID}/credit?preview=true`, credit))).toEqual([
+      200,
+      undefined,
+    ])
+  })
+})
+
 describe('names that nobody knows', () => {
   test('are told by what they are near to, and the credit is as without them', async () => {
     const { client, customerID } = await withCustomer()

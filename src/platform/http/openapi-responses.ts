@@ -29,7 +29,7 @@ const HEADERS = {
   'Perennial-Ignored': {
     name: 'PerennialIgnored',
     description:
-      'RFC 9651: the names of the request that are not known and were ignored, each with the known one that it is `near` to. Left out where there were none',
+      'RFC 9651: the names of the request that are not known and were ignored, each with the known one that it is `near` to; of a POST that answers the record it made also the computed fields that differ from what was sent, as `computed`. Left out where there were none',
   },
   'Preference-Applied': {
     name: 'PreferenceApplied',

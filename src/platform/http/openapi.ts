@@ -19,7 +19,7 @@ const ABOUT = `Recurring billing: customers, catalogue, subscriptions and invoic
 
 **Changes.** A PUT replaces the record: what is left out returns to its default, except what each operation keeps. \`ETag\` and \`If-Match\` guard against overwriting another's change. \`Idempotency-Key\` makes every POST, PUT and DELETE safe to repeat for 24 hours. A change that answers no body answers 200 with what reading its record answers now where \`Prefer: return=representation\` is sent, and says so in \`Preference-Applied\`.
 
-**Unknown fields** are ignored, and every answer names them in \`Perennial-Ignored\`: \`"Charges[0].Quantity";near="Qty"\`. They are refused where their name differs from a known one in letter case only, where \`Prefer: handling=strict\` is sent, and for a strict key, unless \`Prefer: handling=lenient\` is sent. The same holds for query parameters; reports, ledger, statements and exports always refuse unknown ones.
+**Unknown fields** are ignored, and every answer names them, and a POST those that it computes otherwise (\`computed\`), in \`Perennial-Ignored\`: \`"Charges[0].Quantity";near="Qty"\`. They are refused where their name differs from a known one in letter case only, where \`Prefer: handling=strict\` is sent, and for a strict key, unless \`Prefer: handling=lenient\` is sent. The same holds for query parameters; reports, ledger, statements and exports always refuse unknown ones.
 
 **Dates.** Calendar dates are answered as midnight with the offset of the account's zone, instants in UTC. Sent are ISO dates and date-times, \`20260403\` and \`03 Apr 2026\`.
 

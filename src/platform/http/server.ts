@@ -258,9 +258,9 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
       const gone = () => (signal ??= goneSignal(reply))
       const ignored = new IgnoredNames()
       const answer = await handleOperation(deps, operation, request, gone, ignored).finally(() => {
-        if (ignored.count === 0) return
-        reply.header('perennial-ignored', ignored.header())
-        deps.metrics.ignoredNames(operation.id, ignored.count)
+        const header = ignored.header()
+        if (header !== '') reply.header('perennial-ignored', header)
+        if (ignored.count > 0) deps.metrics.ignoredNames(operation.id, ignored.count)
       })
       return send(reply, answer, request.rateHeaders)
     },

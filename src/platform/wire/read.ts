@@ -157,7 +157,11 @@ const isPaging = (name: string): boolean => name === 'page' || name === 'page_si
 
 function checkNames(value: { [name: string]: Json }, path: string, context: ReadContext, names: Names): void {
   for (const name of Object.keys(value)) {
-    if (names.spellings.has(name) || names.ignored.has(name) || isPaging(name)) continue
+    if (names.spellings.has(name) || isPaging(name)) continue
+    if (names.ignored.has(name)) {
+      context.ignored?.sendsComputed(path, name, value[name] as Json)
+      continue
+    }
     const meant = names.byLowerCase.get(name.toLowerCase())
     if (meant !== undefined) {
       const place = at(path, name)
