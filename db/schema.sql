@@ -354,6 +354,7 @@ create table capture_sessions (
   give_back_refused_at timestamp with time zone,
   customer_id bigint,
   gateway_token text,
+  really_ends_at timestamp with time zone,
   constraint capture_sessions_pkey PRIMARY KEY (account_id, capture_session_id),
   constraint capture_sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint capture_sessions_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id),
@@ -3477,7 +3478,7 @@ begin
   return query
     select s.account_id, s.capture_session_id from capture_sessions s join accounts a on a.account_id = s.account_id
      where s.captured_at is not null and s.completed_at is null and s.given_back_at is null and s.give_back_refused_at is null
-       and s.give_back_at <= coalesce(a.clock_at, real_now)
+       and (s.give_back_at <= coalesce(a.clock_at, real_now) or s.really_ends_at <= now())
        and not exists (select 1 from capture_sales c
                         where c.account_id = s.account_id and c.charge_id = s.charge_id and c.refund_state = 'open')
      order by s.give_back_at limit 100;

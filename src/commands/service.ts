@@ -48,7 +48,7 @@ export const openForService = async (
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)
-  // The worker of a service has the same keys, and a start is told once.
+  // The worker of a service has the same keys, so that the service alone reports them.
   const weak = given.isBackground ? undefined : weakKeysInUse(context.config)
   if (weak) log.warn(`${weak.text}: ${weak.mend}`)
   return opened

@@ -64,7 +64,7 @@ export class Problems {
 
   /**
    * Notes a reference in a body to a record that is there and does not fit: of another customer, or of a kind or currency that cannot be taken. Rule:
-   * it is a conflict, and told once nothing is wrong with the input itself.
+   * it is a conflict, and is refused once nothing is wrong with the input itself.
    */
   unfit(code: string, field: string | null, message: string): void {
     this.#unfit.push({ code, message, field })

@@ -64,7 +64,7 @@ function assign(word: string, values: Record<string, string>): boolean {
   return true
 }
 
-/** Returns the lines that say something, those that end with a backslash joined with the next, by the number of their first. */
+/** Returns the lines that are no comments, those that end with a backslash joined with the next, by the number of their first. */
 function linesOf(text: string): { line: string; number: number }[] {
   const found: { line: string; number: number }[] = []
   const lines = text.replaceAll('\r\n', '\n').split('\n')

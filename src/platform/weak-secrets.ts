@@ -10,14 +10,14 @@ export const repeatsPattern = (key: Buffer): boolean =>
     key.subarray(length).every((byte, index) => byte === key[index]),
   )
 
-/** The part of a sentence that says which encryption keys are weak. */
+/** Which encryption keys are weak, as part of a sentence. */
 export const REPEATS = 'repeats a pattern of at most 8 bytes'
 
 /** Returns whether a text that was chosen as an API key is too short, or of too few kinds of characters. */
 export const isWeakApiKey = (key: string): boolean =>
   key.length < API_KEY_LENGTH_MIN || new Set(key).size < API_KEY_KINDS_MIN
 
-/** The part of a sentence that says which API keys are weak. */
+/** Which API keys are weak, as part of a sentence. */
 export const CAN_BE_GUESSED = `can be guessed: it is shorter than ${API_KEY_LENGTH_MIN} characters, or has fewer than ${API_KEY_KINDS_MIN} different ones`
 
 /** The way out of a weak API key that is in use. */

@@ -61,7 +61,7 @@ async function prepare(operation: DocumentedOperation) {
 const codesOf = (text: string): string[] =>
   text.startsWith('{"Errors"') ? JSON.parse(text).Errors.map(({ Code, Field }: any) => `${Code} ${Field}`) : []
 
-/** What of an account changes with whatever is done in it. */
+/** Reads those answers of an account that change with whatever is done in it. */
 const traces = async () => {
   const paths = ['/v1/events?sort=-id&page_size=1', '/v1/outbox?sort=-id&page_size=1', '/v1/clock']
   return Promise.all(paths.map(async (path) => (await world.client.get(path)).text))

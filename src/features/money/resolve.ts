@@ -68,7 +68,7 @@ async function resolveAllocations(
   })
   const owed = await checkTargetsExist(tx, asked, wanted, names, problems)
   if (problems.found.length > before) return undefined
-  return { list: wanted, owed, fieldOf: fieldsOf(wanted, names), field: names.list }
+  return { list: wanted, owed, fieldOf: fieldsOf(asked, wanted, names), field: names.list }
 }
 
 /** Finds the invoice for which a credit note is to be made; null where none is named. Notes one that does not exist. */
@@ -83,12 +83,18 @@ export async function resolveCredited(
   return invoice
 }
 
-/** Returns how an entry that names a document is called in what was sent: "Allocations[0].invoiceID". */
-function fieldsOf(wanted: readonly WantedAllocation[], names: EntryNames): (target: OwedRef) => string {
+/** Returns how an entry that names a document is called in what was sent: "Allocations[0].invoiceID", or by its number where that names it. */
+function fieldsOf(
+  asked: readonly AskedEntry[],
+  wanted: readonly WantedAllocation[],
+  names: EntryNames,
+): (target: OwedRef) => string {
   return ({ kind, id }) => {
     const index = wanted.findIndex(({ target }) => target.kind === kind && target.id === id)
     if (index < 0) return names.list
-    return `${names.list}[${index}].${kind === 'invoice' ? names.invoice : names.positive}`
+    const isByNumber = asked[index]?.invoiceId === null && asked[index].invoiceNumber !== null
+    const invoice = isByNumber ? (names.number ?? names.invoice) : names.invoice
+    return `${names.list}[${index}].${kind === 'invoice' ? invoice : names.positive}`
   }
 }
 

@@ -4,7 +4,7 @@ import { isJsonNumber, type Json } from './json.ts'
 
 /** Computed fields of a request beside what is answered: a number in other digits, or a date in another form, is the same. */
 
-/** Returns whether a value that was sent says what is answered; dates without an offset are of the zone. */
+/** Returns whether a value that was sent is the one that is answered; dates without an offset are of the zone. */
 export function sameAsAnswered(sent: Json, answered: Json, timeZone: string): boolean {
   if (isJsonNumber(answered)) return isSameNumber(sent, answered.digits)
   if (typeof answered !== 'string') return sent === answered
