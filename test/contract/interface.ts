@@ -416,6 +416,9 @@ const captureSession = {
   Html: 'string',
 } as const satisfies Fields
 
+/** The fields that open the form are null for a key that may only read. */
+const readCaptureSession = { ...captureSession, HashToken: 'string?', Html: 'string?' } as const satisfies Fields
+
 const { Allocations: _allocations, ...paidBy } = payment
 const line = { ...paidBy, PaymentApplied: 'list' } as const satisfies Fields
 
@@ -547,7 +550,7 @@ export const INTERFACE: readonly Row[] = [
     method: 'GET',
     path: '/v1/widgets/capturepaymethod/get/{SessionToken}',
     success: 201,
-    answer: captureSession,
+    answer: readCaptureSession,
   },
   list('/v1/customers/{customerID}/credits', creditNote, GIVEN_LIST),
   list('/v1/credits', creditNote, GIVEN_LIST),

@@ -17,7 +17,14 @@ import { settleSaleByHand } from './by-hand.ts'
 import { findSale } from './sale-queries.ts'
 import { countUnsettledSales, listUnsettledSales } from './unsettled-queries.ts'
 import { namedSession, type SessionDeps, shownSession, tokenHash } from './record.ts'
-import { CompletionIn, namedSessionShape, SaleResultIn, SessionIn, unsettledSaleShape } from './wire.ts'
+import {
+  CompletionIn,
+  namedSessionShape,
+  SaleResultIn,
+  SessionIn,
+  shownSessionShape,
+  unsettledSaleShape,
+} from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Capture widget'
@@ -138,10 +145,10 @@ export const captureSessionOperations = (
     path: `${PATH}/get/{SessionToken}`,
     tag,
     summary: 'Read a session by its token; HashToken and Html are for a key with full permission',
-    success: { status: 201, schema: namedSessionShape.schema },
+    success: { status: 201, schema: shownSessionShape.schema },
     read: async (db, context, input) => ({
       status: 201,
-      body: namedSessionShape.write(
+      body: shownSessionShape.write(
         shownSession(context, await sessionOf(db, context, deps, input, input.params['SessionToken'])),
         writingOf(context),
       ),

@@ -65,9 +65,17 @@ const columns = {
 /** A session in events: without its tokens. */
 export const sessionShape = recordShape<SessionView>()('CaptureSessionRecord', columns)
 
+/** A session as it is answered to whoever began or completes it, by a key with full permission. */
+export const namedSessionShape = recordShape<NamedSession>()('CaptureSession', {
+  ...columns,
+  SessionToken: [outText(), ({ sessionToken }) => sessionToken],
+  HashToken: [outText(), ({ hashToken }) => hashToken],
+  Html: [outText(), ({ html }) => html],
+})
+
 const FULL_KEYS = 'null for a key that may only read'
 
-export const namedSessionShape = recordShape<ShownSession>()('CaptureSession', {
+export const shownSessionShape = recordShape<ShownSession>()('CaptureSessionRead', {
   ...columns,
   SessionToken: [outText(), ({ sessionToken }) => sessionToken],
   HashToken: [orNull(outText({ description: FULL_KEYS })), ({ hashToken }) => hashToken],

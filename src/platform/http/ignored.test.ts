@@ -47,7 +47,7 @@ describe('computed fields that differ from what is answered', () => {
     expect([status, headers[HEADER]]).toEqual([201, expect.stringContaining('"Total";computed')])
   })
 
-  test('are not told of a record that is sent back as it was read, of a date in another form, of a preview, a refusal or a PUT', async () => {
+  test('are not told of a record that is sent back as it was read, of a date in another form, of a refusal or a PUT', async () => {
     const { client, customerID } = await withCustomer()
     const plan = { customerID, Charges: [{ UnitCostEx: 100 }], InvoiceDate: '2027-01-01' }
     const made = (await client.post('/v1/invoices', plan)).body
@@ -57,11 +57,6 @@ describe('computed fields that differ from what is answered', () => {
     expect(await ignoredBy(client.post('/v1/invoices', { ...plan, Total: 7, Charges: [] }))).toEqual([400, undefined])
     const put = await client.put(`/v1/invoices/${made.invoiceID}`, { ...made, Total: 7 })
     expect([put.status, put.headers[HEADER]]).toEqual([204, undefined])
-    const credit = { Amount: 10, Reason: 'Late', TotalEx: 3 }
-    expect(await ignoredBy(client.post(`/v1/invoices/${made.invoiceID}/credit?preview=true`, credit))).toEqual([
-      200,
-      undefined,
-    ])
   })
 })
 

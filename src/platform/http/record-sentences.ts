@@ -70,6 +70,11 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
   'CaptureSessionInput.Amount':
     'The amount that is charged; required where SaleType charges, and not taken with VaultOnly.',
   'CaptureSessionInput.Description': 'What the charge is for; the frame shows it.',
+  'CaptureSessionRead.Amount': 'The amount that is charged; 0 where the session only keeps a method.',
+  'CaptureSessionRead.Description': 'What the charge is for; the frame shows it.',
+  'CaptureSessionRead.Html': 'The markup that shows the frame: put it into your page.',
+  'CaptureSessionRead.State':
+    'How far the session is: open, captured and waiting for a customer, completed, expired, or failed.',
   'CaptureSessionRecord.Amount': 'The amount that is charged; 0 where the session only keeps a method.',
   'CaptureSessionRecord.Description': 'What the charge is for; the frame shows it.',
   'CaptureSessionRecord.State':
