@@ -170,7 +170,8 @@ async function openedBy(found: Found, methods: readonly string[], by: TestClient
   }
   for (const token of found.tokens)
     for (const { method, url, kind } of placesOf(token))
-      for (const caller of [undefined, by]) await note(method, url, kind, caller)
+      // Forms are for people, who have no key.
+      for (const caller of method === 'GET' ? [undefined, by] : [undefined]) await note(method, url, kind, caller)
   for (const address of found.addresses) {
     const kind = address.split('/')[1] ?? ''
     for (const method of ['GET', 'POST']) await note(method, address, kind, undefined)
@@ -193,7 +194,8 @@ test(
 )
 
 test('a full key is answered what opens a page of each kind', { timeout: 240_000 }, async () => {
-  const opened = await openedBy(await gather(client, paths), ['GET'], client)
+  const secret = paths.filter((path) => /outbox|paymentmethod|emandate|link$/.test(path))
+  const opened = await openedBy(await gather(client, secret), ['GET'], client)
   // The form of a card is reached by the page of its invoice, the signee's copy by its download.
   expect([...opened.keys()].toSorted()).toEqual(['download', 'i', 'm', 'u', 'w', 'widget'])
 })
