@@ -4,7 +4,7 @@ import type { BookAccount } from './codes.ts'
 import { grossRowsOf, taxWithin } from './gross-rows.ts'
 import type { Leg, RevenuePart } from './journals.ts'
 
-const SETTINGS = { keyWithoutTax: '40', automaticAccounts: ['4400'] }
+const SETTINGS = { keyWithoutTax: '40', automaticAccounts: ['4400'], rates: new Map([['4300', decimal('0.07')]]) }
 const leg = (account: BookAccount, code: string, amountMinor: bigint): Leg => ({
   account,
   code,

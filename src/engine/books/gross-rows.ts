@@ -18,7 +18,10 @@ export interface GrossRow {
   tax: { ownMinor: bigint; computedMinor: bigint; first: FirstTax | null } | null
 }
 
-type Settings = Pick<DatevSettings, 'keyWithoutTax' | 'automaticAccounts'>
+interface Settings extends Pick<DatevSettings, 'keyWithoutTax' | 'automaticAccounts'> {
+  /** Rates by which the program takes tax out of rows on automatic accounts; of an account that has none, the rate of each row is taken. */
+  rates: ReadonlyMap<string, Decimal>
+}
 
 /** Returns the tax that a gross amount contains at a rate, rounded once. */
 export const taxWithin = (grossMinor: bigint, { coefficient, scale }: Decimal): bigint =>
@@ -46,15 +49,37 @@ function rowsApart(part: RevenuePart, main: string, { keyWithoutTax }: Settings)
   return [...direct, { account: main, contra: part.code, amountMinor: -grossMinor, key: keyWithoutTax, tax: null }]
 }
 
+/** Key of a row, and the tax that the program takes out of it. */
+interface Computed {
+  key: string | null
+  computedMinor: bigint
+}
+
+const byOwnKey = (first: FirstTax | null, grossMinor: bigint): Computed => {
+  const key = first?.key ?? null
+  return { key, computedMinor: first && key !== null ? taxWithin(grossMinor, first.rate) : 0n }
+}
+
+/** Rule: a row without tax there has the key that lifts the automatic, so that the program takes none out of it; a taxed one has no key. */
+function onAutomaticAccount(
+  { code, first }: RevenuePart,
+  { grossMinor, ownMinor }: { grossMinor: bigint; ownMinor: bigint },
+  { keyWithoutTax, rates }: Settings,
+): Computed {
+  const rate = rates.get(code) ?? first?.rate
+  const computedMinor = rate === undefined ? 0n : taxWithin(grossMinor, rate)
+  const isTaxed = ownMinor !== 0n || (first !== null && first.rate.coefficient > 0n && computedMinor === 0n)
+  return isTaxed ? { key: null, computedMinor } : { key: keyWithoutTax, computedMinor: 0n }
+}
+
 function rowsOfPart(part: RevenuePart, main: string, settings: Settings): GrossRow[] {
   const ownMinor = sumMinor(part.taxes)
   const grossMinor = part.netMinor + ownMinor
   // A tax with the other sign, or without its base, is not in the gross amount.
   if (ownMinor !== 0n && ownMinor > 0n !== part.netMinor > 0n) return rowsApart(part, main, settings)
-  const isAutomatic = settings.automaticAccounts.includes(part.code)
-  const key = isAutomatic ? null : (part.first?.key ?? null)
-  const isComputed = part.first !== null && (isAutomatic || key !== null)
-  const computedMinor = isComputed ? taxWithin(grossMinor, (part.first as FirstTax).rate) : 0n
+  const { key, computedMinor } = settings.automaticAccounts.includes(part.code)
+    ? onAutomaticAccount(part, { grossMinor, ownMinor }, settings)
+    : byOwnKey(part.first, grossMinor)
   const tax = { ownMinor: -ownMinor, computedMinor: -computedMinor, first: part.first }
   return [{ account: main, contra: part.code, amountMinor: -grossMinor, key, tax }]
 }
@@ -70,7 +95,7 @@ export function grossRowsOf({ legs, revenue }: Journal, settings: Settings): Gro
       account: mainCode,
       contra: code,
       amountMinor: -amountMinor,
-      key: account === 'tax' ? settings.keyWithoutTax : null,
+      key: account === 'tax' || settings.automaticAccounts.includes(code) ? settings.keyWithoutTax : null,
       tax: null,
     })),
   ].filter((row) => row.account !== row.contra && row.amountMinor !== 0n)

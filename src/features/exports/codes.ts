@@ -52,6 +52,16 @@ export async function loadChart(tx: Transaction, codes: GlCodes): Promise<Chart>
 const ruleOf = ({ rules }: Chart, name: string, rate: Decimal, ruleId: Id | null): CodedRule | undefined =>
   rules.find(({ id }) => id === ruleId) ?? rules.find((rule) => rule.name === name && equals(rule.rate, rate))
 
+/** Returns the rates of the accounts that rules name for their revenue; none of an account that rules of several rates name. */
+export function ratesOfAccounts(rules: readonly CodedRule[]): ReadonlyMap<string, Decimal> {
+  const named = rules.flatMap(({ revenueCode, rate }) => (revenueCode === null ? [] : [{ code: revenueCode, rate }]))
+  return new Map(
+    [...groupBy(named, ({ code }) => code)].flatMap(([code, [first, ...others]]) =>
+      first && others.every(({ rate }) => equals(rate, first.rate)) ? [[code, first.rate] as const] : [],
+    ),
+  )
+}
+
 function known(code: string | null | undefined, what: string): string {
   if (code == null) throw codesMissing(1, [missingSentence(what)])
   return code

@@ -35,7 +35,7 @@ export function csvForm({ number, from, currency }: { number: number; from: IsoD
     rowsOf: (journal, about, place) => {
       const shown = later(about.dated, from)
       const before = `${number}-${place},${shown},`
-      const after = `${cellOf(about.number)},${cellOf(about.reference)},${cellOf(about.customerReference)},${journalText(about, shown)}`
+      const after = `${cellOf(about.number)},${cellOf(about.reference)},${cellOf(about.customerReference)},${quoted(journalText(about, shown))}`
       return netRowsOf(journal).map(({ account, code, taxName, amountMinor }) => {
         const isDebit = amountMinor > 0n
         const amount = minorText(isDebit ? amountMinor : -amountMinor, digits)

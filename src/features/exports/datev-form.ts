@@ -2,8 +2,10 @@ import type { DatevSettings } from '../../engine/books/codes.ts'
 import { type GrossRow, grossRowsOf } from '../../engine/books/gross-rows.ts'
 import { addDays, addMonths, dateOf, type Instant, type IsoDate, later, partsOf } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
+import type { Decimal } from '../../kernel/decimal.ts'
 import { roundToMinor, minorText } from '../../kernel/money.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
+import { straight } from '../../kernel/text.ts'
 import { heldText, writeWindows } from '../../rails/datev/code-page.ts'
 import { writeHead, writeRow } from '../../rails/datev/stack.ts'
 import type { BatchForm, FormedRow } from './form.ts'
@@ -92,12 +94,13 @@ function euFieldsOf({ tax }: GrossRow): { euVatNumber: string | null; euRate: st
   return { euVatNumber, euRate: isOfOtherState ? percent : null }
 }
 
-const namedOf = ({ number, reference }: MoveRow): string => number ?? reference ?? ''
+const namedOf = ({ number, reference }: MoveRow): string => straight(number ?? reference ?? '')
 
-/** Makes the form of a batch, whose settings are checked. */
+/** Makes the form of a batch, whose settings are checked; `rates` are those by which automatic accounts are computed. */
 export function datevForm(
   settings: DatevSettings & { consultant: number; client: number },
   batch: DatevBatch,
+  rates: ReadonlyMap<string, Decimal>,
 ): BatchForm {
   const { from, to, number, isLock, createdAt } = batch
   let documents: ReadonlyMap<string, string> = new Map()
@@ -105,7 +108,7 @@ export function datevForm(
     const named = namedOf(about)
     const document = documents.get(named) ?? named
     const shown = later(about.dated, from)
-    const text = journalText(about, shown)
+    const text = straight(journalText(about, shown))
     const amountMinor = row.amountMinor < 0n ? -row.amountMinor : row.amountMinor
     const side = row.amountMinor > 0n ? 'S' : 'H'
     const { account, contra, key } = row
@@ -131,6 +134,6 @@ export function datevForm(
     load: async (tx, moves) => {
       documents = await writtenNumbers(tx, batch.id, moves.map(namedOf))
     },
-    rowsOf: (journal, about) => grossRowsOf(journal, settings).map((row) => rowOf(row, about)),
+    rowsOf: (journal, about) => grossRowsOf(journal, { ...settings, rates }).map((row) => rowOf(row, about)),
   }
 }

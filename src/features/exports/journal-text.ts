@@ -35,13 +35,27 @@ const HAPPENED: Partial<Record<LedgerEvent, string>> = {
   bad_debt_recovered: 'recovered',
 }
 
+const GIVEN = { payment: 'Payment', credit_note: 'Credit note', bad_debt: 'Bad debt' } as const
+
+/** Names the document of a journal; an allocation by what it joins. */
+function nameOf({
+  event,
+  documentType,
+  documentId,
+  number,
+  givenKind,
+  givenName,
+  owedKind,
+  owedName,
+}: MoveRow): string {
+  if (givenKind !== null && owedKind !== null) return `${GIVEN[givenKind]} ${givenName} for ${owedKind} ${owedName}`
+  return `${(event && NAMES[event]) ?? DOCUMENTS[documentType]} ${number ?? documentId}`
+}
+
 /** Writes the text of a journal by its first move, with its own day where another one is shown. */
-export function journalText(
-  { event, isReversal, documentType, documentId, number, dated }: MoveRow,
-  shown: IsoDate,
-): string {
-  const name = (event && NAMES[event]) ?? DOCUMENTS[documentType]
+export function journalText(move: MoveRow, shown: IsoDate): string {
+  const { event, isReversal, dated } = move
   const happened = event === null ? 'settled' : HAPPENED[event]
   const then = happened === undefined ? '' : ` ${happened}`
-  return `${name} ${number ?? documentId}${then}${isReversal ? ' reversed' : ''}${dated === shown ? '' : ` of ${dated}`}`
+  return `${nameOf(move)}${then}${isReversal ? ' reversed' : ''}${dated === shown ? '' : ` of ${dated}`}`
 }

@@ -1,4 +1,4 @@
-import type { BookAccount } from '../../engine/books/codes.ts'
+import type { BookAccount, GlCodes } from '../../engine/books/codes.ts'
 import type { EntryRange } from '../../engine/books/entry-ranges.ts'
 import type { LedgerEvent } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -40,6 +40,11 @@ export interface MoveRow {
   customerReference: string | null
   customerCode: string | null
   method: string | null
+  /** What an allocation joins, or a payment pays that pays one invoice alone and has no rows for its allocation; null of any other move. */
+  givenKind: 'payment' | 'credit_note' | 'bad_debt' | null
+  givenName: string | null
+  owedKind: 'invoice' | 'adjustment' | null
+  owedName: string | null
 }
 
 export interface BatchScope {
@@ -130,20 +135,49 @@ export const METHOD_OF_MOVE = (tx: Transaction): Fragment => fragment`
 const PORTION = 2000
 
 /**
- * Reads the moves of a batch by day and document, some at a time. With `isOneCode` money that is not
- * allocated has the code of what is owed, and moves between the two are left out.
+ * Adds to moves m of payments p the one invoice that a payment pays, as y: where money that is not allocated has the code of what the customer c owes, its
+ * allocation has no rows.
  */
-export const movesOfBatch = (tx: Transaction, scope: BatchScope, isOneCode: boolean) =>
+const PAID_BY_MOVE = (tx: Transaction, { accounts, debtor }: GlCodes): Fragment => fragment`
+  left join lateral (
+    select min(y.owed_id) as invoice_id from allocations y
+     where m.document_type = 'payment'
+       and (${accounts.unapplied ?? null}::text is null
+            or ${accounts.unapplied ?? null}::text = coalesce(c.gl_code, ${debtor}::text, ${accounts.receivable ?? null}::text))
+       and y.account_id = ${tx.account} and y.given_kind = 'payment' and y.given_id = m.document_id
+    having count(distinct (y.owed_kind, y.owed_id)) = 1 and min(y.owed_kind) = 'invoice') y on true`
+
+/** Adds what moves m of allocations join: the allocation a, its invoice ai or adjustment ao, and the note an that it gives. */
+const JOINED_BY_MOVE = (tx: Transaction): Fragment => fragment`
+  left join allocations a on m.document_type = 'allocation' and a.account_id = ${tx.account} and a.allocation_id = m.document_id
+  left join invoices ai on ai.account_id = ${tx.account}
+       and ai.invoice_id = case when a.owed_kind = 'invoice' then a.owed_id else y.invoice_id end
+  left join positive_adjustments ao on a.owed_kind = 'positive_adjustment' and ao.account_id = ${tx.account} and ao.positive_adjustment_id = a.owed_id
+  left join negative_adjustments an on a.given_kind = 'negative_adjustment' and an.account_id = ${tx.account}
+       and an.negative_adjustment_id = a.given_id`
+
+const JOINED = fragment`
+  case when a.given_kind = 'payment' or y.invoice_id is not null then 'payment' when an.kind = 'bad_debt' then 'bad_debt'
+       when a.given_kind is not null then 'credit_note' end as "givenKind",
+  case when y.invoice_id is not null then m.document_id::text else coalesce(an.ref, a.given_id::text) end as "givenName",
+  case when ai.invoice_id is not null then 'invoice' when a.owed_kind is not null then 'adjustment' end as "owedKind",
+  coalesce(ai.number::text, ao.ref, a.owed_id::text) as "owedName"`
+
+/**
+ * Reads the moves of a batch by day and document, some at a time. Where money that is not allocated has no code of its own, but that of what is owed, moves
+ * between the two are left out.
+ */
+export const movesOfBatch = (tx: Transaction, scope: BatchScope, codes: GlCodes) =>
   tx.portions<MoveRow>(
     sql`
     select m.dated, m.document_id as "documentId", m.document_type as "documentType", m.event, m.is_reversal as "isReversal", m.debit, m.credit,
            m.tax_name as "taxName", m.tax_rate as "taxRate", m.amount_minor as "amountMinor",
            coalesce(m.invoice_id, n.invoice_id) as "ofInvoice", nullif(${HAS_LINES}, false) as "hasLines",
-           case when n.kind = 'credit_note' then n.ref else i.number::text end as "number",
+           case when n.kind = 'credit_note' then n.ref else coalesce(i.number, ai.number)::text end as "number",
            case when i.invoice_id is not null then coalesce(i.reference, 'I' || i.invoice_id) when n.kind = 'bad_debt' then n.ref
-                else coalesce(p.ref, o.ref) end as "reference",
+                when a.owed_kind = 'invoice' then coalesce(ai.reference, 'I' || ai.invoice_id) else coalesce(p.ref, o.ref, ao.ref) end as "reference",
            c.reference as "customerReference", c.gl_code as "customerCode",
-           ${METHOD_OF_MOVE(tx)} as "method"
+           ${METHOD_OF_MOVE(tx)} as "method", ${JOINED}
       from (${moved(tx, scope)}) m
       left join customers c on c.account_id = ${tx.account} and c.customer_id = m.customer_id
       left join invoices i on m.document_type = 'invoice' and i.account_id = ${tx.account} and i.invoice_id = m.document_id
@@ -151,7 +185,9 @@ export const movesOfBatch = (tx: Transaction, scope: BatchScope, isOneCode: bool
       left join payments p on m.document_type = 'payment' and p.account_id = ${tx.account} and p.payment_id = m.document_id
       left join positive_adjustments o on m.document_type = 'positive_adjustment' and o.account_id = ${tx.account}
            and o.positive_adjustment_id = m.document_id
-     where not ${isOneCode} or not (m.debit in ('receivable', 'unapplied') and m.credit in ('receivable', 'unapplied'))
+      ${PAID_BY_MOVE(tx, codes)}
+      ${JOINED_BY_MOVE(tx)}
+     where not ${codes.accounts.unapplied === undefined} or not (m.debit in ('receivable', 'unapplied') and m.credit in ('receivable', 'unapplied'))
      order by m.dated, m.document_type, m.document_id, m.entry_id nulls last`,
     PORTION,
   )

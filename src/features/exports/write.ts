@@ -1,6 +1,6 @@
 import { composeJournal } from '../../engine/books/journals.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type Chart, MoveCodes } from './codes.ts'
+import { type Chart, MoveCodes, ratesOfAccounts } from './codes.ts'
 import { csvForm } from './csv-form.ts'
 import { checkDatev, datevForm } from './datev-form.ts'
 import { FileWriter } from './file-writer.ts'
@@ -22,7 +22,7 @@ const isSameJournal = (a: MoveRow, b: MoveRow): boolean =>
 /** Yields the moves of whole journals, some journals at a time. */
 async function* wholeJournals(tx: Transaction, { codes }: Chart, scope: BatchScope): AsyncGenerator<MoveRow[]> {
   let waiting: MoveRow[] = []
-  for await (const portion of movesOfBatch(tx, scope, codes.accounts.unapplied === undefined)) {
+  for await (const portion of movesOfBatch(tx, scope, codes)) {
     const rows = waiting.length === 0 ? portion : [...waiting, ...portion]
     const last = rows.at(-1) as MoveRow
     let end = rows.length
@@ -41,10 +41,10 @@ function* journalsAmong(rows: readonly MoveRow[]): Generator<MoveRow[]> {
   }
 }
 
-const formOf = ({ codes }: Chart, batch: BatchToWrite): BatchForm => {
+const formOf = ({ codes, rules }: Chart, batch: BatchToWrite): BatchForm => {
   if (batch.format === 'csv') return csvForm(batch)
   checkDatev(codes.datev, batch)
-  return datevForm(codes.datev, batch)
+  return datevForm(codes.datev, batch, ratesOfAccounts(rules))
 }
 
 /** Most differences of a problem that are kept: past them a batch shows how many there are. */

@@ -54,7 +54,10 @@ const datevShape = recordShape<DatevSettings>()('DatevSettings', {
     ({ accountLength }) => accountLength,
   ],
   KeyWithoutTax: [
-    outText({ description: 'Key of rows that touch a tax account directly; the accountant confirms it' }),
+    outText({
+      description:
+        'Key of rows without tax on automatic accounts, and of those that touch a tax account directly; the accountant confirms it',
+    }),
     ({ keyWithoutTax }) => keyWithoutTax,
   ],
   AutomaticAccounts: [
@@ -111,7 +114,7 @@ const datevFields = {
   AutomaticAccounts: optional(
     described(
       distinct(listOf(text({ takesNumbers: true, check: digits(8) }), { max: 1000, what: 'accounts' })),
-      'Accounts from which the program computes the tax by itself, so that their rows get no key; left out they stay',
+      'Accounts from which the program computes the tax by itself, so that their taxed rows get no key; left out they stay',
     ),
   ),
   Initials: optional(

@@ -213,7 +213,7 @@ export const FIELD_SENTENCES: Readonly<Record<string, string>> = {
   Area: "Whether the rule holds inside of the EU or outside, the account's own country in neither; only without countryID.",
   AuthDomain: 'The one origin whose pages may show the frame.',
   AutomaticAccounts:
-    'The accounts from which the program of the accountant computes tax by itself, so that their rows carry no key.',
+    'The accounts from which the program of the accountant computes tax by itself, so that their taxed rows carry no key, and those without tax KeyWithoutTax.',
   BankAccount: 'The bank account; null where the method is a card.',
   BeneficiaryContactNumber: 'The telephone number of the account that is paid.',
   BeneficiaryEmail: 'The e-mail address of the account that is paid.',
