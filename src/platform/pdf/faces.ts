@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { create, type Font } from 'fontkit'
+import { straight } from '../../kernel/text.ts'
 
 /**
  * The typeface of documents: DejaVu Sans Condensed, embedded as a subset, for Latin, Greek, Cyrillic and every currency sign. It is parsed once
@@ -21,9 +22,9 @@ export type FaceName = keyof typeof FILES
 
 const REPLACEMENT = 0xfffd
 
-/** Replaces kinds of space and hyphen by the plain ones: they share a glyph, which is read back as one character only. */
+/** Leaves out signs that turn the direction of text, and replaces kinds of space and hyphen by the plain ones: they share a glyph, which is read back as one character only. */
 export const plainText = (text: string): string =>
-  text
+  straight(text)
     .normalize('NFC')
     .replaceAll(/[\u00a0\u2007\u202f\t]/g, ' ')
     .replaceAll('\u2011', '-')

@@ -1,6 +1,8 @@
 import PDFDocument from 'pdfkit'
 import type { Instant } from '../../kernel/calendar.ts'
+import { straight } from '../../kernel/text.ts'
 import { type DocumentFace, faceOf, type FaceName, takeFace } from './faces.ts'
+import { dictionaryOf, factText, writeOwnMetadata } from './metadata.ts'
 import { pictureOf } from './picture.ts'
 import { fitting, heightOf, type Ink, type Line, wrap } from './wrap.ts'
 
@@ -182,7 +184,7 @@ export class Sheet {
       // Words of two lines would be read as one without a space that nobody sees.
       const after = line.isBroken || index === lines.length - 1 ? '' : ' '
       if (line.text !== '') {
-        this.#draw(line.text + after, align === 'right' ? x + width - line.width : x, top, line.ink)
+        this.#draw(line.shown + after, align === 'right' ? x + width - line.width : x, top, line.ink)
       }
       top += line.height
     }
@@ -298,8 +300,8 @@ export class Sheet {
 }
 
 function openPdf(settings: SheetSettings): PDFKit.PDFDocument {
-  const at = new Date(settings.createdAt)
-  const info = { Title: settings.title, Author: settings.author, Producer: 'Perennial', Creator: 'Perennial' }
+  const { createdAt } = settings
+  const facts = { title: factText(straight(settings.title)), author: factText(straight(settings.author)), createdAt }
   const pdf = new PDFDocument({
     size: settings.paper,
     margin: 0,
@@ -311,9 +313,10 @@ function openPdf(settings: SheetSettings): PDFKit.PDFDocument {
     lang: settings.language,
     bufferPages: true,
     autoFirstPage: false,
-    info: { ...info, CreationDate: at, ModDate: at },
+    info: dictionaryOf(facts),
     // None of pdfkit's own: they are not embedded.
     font: null as unknown as string,
   })
+  writeOwnMetadata(pdf, facts)
   return pdf
 }

@@ -1,3 +1,4 @@
+import { hasRightToLeft, linesInOrder } from './direction.ts'
 import { type FaceName, faceOf, plainText } from './faces.ts'
 
 /** Breaking text into lines that fit a width. */
@@ -11,6 +12,8 @@ export interface Ink {
 
 export interface Line {
   text: string
+  /** The same in the order in which its glyphs stand from left to right. */
+  shown: string
   /** A word goes on in the next line: it is read back as one. */
   isBroken: boolean
   /** In points; so is `height`. */
@@ -52,17 +55,30 @@ function breakWord(word: string, width: number, { face, size }: Ink): string[] {
   return parts
 }
 
+/** Turns the lines of a paragraph, in which words have one blank between them. */
+function order(lines: readonly Line[], paragraph: string): void {
+  const inOrder = linesInOrder(paragraph)
+  let from = 0
+  for (const line of lines) {
+    line.shown = inOrder(from, from + line.text.length)
+    from += line.text.length + (line.isBroken ? 0 : 1)
+  }
+}
+
 /** Returns the lines of a text of one or more paragraphs that are at most `width` points wide; an empty paragraph stays an empty line. */
 export function wrap(text: string, width: number, ink: Ink): Line[] {
   const { widthOf } = faceOf(ink.face)
   const height = ink.size * LEADING
   const space = widthOf(' ', ink.size)
   const lines: Line[] = []
-  const end = (text: string, wide: number, isBroken = false) => lines.push({ text, isBroken, width: wide, height, ink })
+  const end = (text: string, wide: number, isBroken = false) =>
+    lines.push({ text, shown: text, isBroken, width: wide, height, ink })
   for (const paragraph of plainText(text).split('\n')) {
+    const first = lines.length
+    const words = paragraph.split(' ').filter((one) => one !== '')
     let line = ''
     let used = 0
-    for (const word of paragraph.split(' ').filter((one) => one !== '')) {
+    for (const word of words) {
       const wide = widthOf(word, ink.size)
       if (line !== '' && used + space + wide <= width) {
         line += ` ${word}`
@@ -76,6 +92,7 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
       used = widthOf(line, ink.size)
     }
     end(line, used)
+    if (hasRightToLeft(paragraph)) order(lines.slice(first), words.join(' '))
   }
   return lines
 }
