@@ -4,6 +4,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { withWarnings } from '../../platform/http/warnings.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
@@ -16,6 +17,7 @@ import {
 } from './queries.ts'
 import { imageTypeOf } from './rules.ts'
 import { announceAccountChange, checkAccountBody, editAccount } from './settings.ts'
+import { warningsOfAccount } from './warnings.ts'
 import { accountEtag, AccountIn, AccountOut, accountToWire, LogoRecordOut } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
@@ -62,7 +64,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     tag,
     summary: 'Change settings of the account: only what is sent',
     body: AccountIn,
-    success: { status: 204 },
+    success: { status: 204, headers: ['Perennial-Warning'] },
     representation: { schema: AccountOut.schema, headers: ['ETag'], read: answerAccount },
     refusals: { 409: 'NextInvoiceNum would be lowered, or TestMailTo of a live account' },
     record: (tx) => lockAccountSettings(tx, tx.account),
@@ -71,7 +73,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     write: async (tx, context, { body }, present: AccountSettings) => {
       const edited = await editAccount(tx, context, present, body)
       await announceAccountChange(tx, forgetAccount)
-      return noContent(accountEtag(edited))
+      return withWarnings(noContent(accountEtag(edited)), warningsOfAccount(edited))
     },
   }),
 ]

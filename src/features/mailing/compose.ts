@@ -1,4 +1,4 @@
-import { isPlainAddress } from '../../platform/smtp/address.ts'
+import { isPlainAddress, needsSmtpUtf8 } from '../../platform/smtp/address.ts'
 import type { Mailbox, MailMessage } from '../../platform/smtp/message.ts'
 import type { AccountSettings } from '../accounts/queries.ts'
 import { html as markup } from '../../platform/page/html.ts'
@@ -45,6 +45,24 @@ export function forTest({ to, cc, subject, text, html }: Addressed, testMailTo: 
       (body) =>
         `${body}\n${markup`<header><p style="margin:0;padding:8px 16px;background:#ffe08a;color:#3d2c00;font-size:14px;line-height:20px;font-family:${LETTERS};overflow-wrap:anywhere">${note}</p></header>`.markup}`,
     ),
+  }
+}
+
+type Heads = Pick<MailMessage, 'from' | 'replyTo' | 'to' | 'cc'>
+
+/**
+ * Returns who a mail is from and to for a server that does not offer SMTPUTF8; undefined where it needs none. Rule: a sender or an address for answers beyond ASCII
+ * is left out, the operator's address standing in for the sender; so is a receiver, whom the mail does not reach there.
+ */
+export function headsInAscii({ from, replyTo, to, cc }: Heads, sender: Pick<MailSender, 'from'>): Heads | undefined {
+  const needs = (address: string | null): boolean => address !== null && needsSmtpUtf8(address)
+  if (![from.address, replyTo, to, cc].some(needs)) return undefined
+  const copy = needs(cc) ? null : cc
+  return {
+    from: needs(from.address) ? { ...from, address: sender.from } : from,
+    replyTo: needs(replyTo) ? null : replyTo,
+    to: needs(to) ? (copy ?? sender.from) : to,
+    cc: needs(to) ? null : copy,
   }
 }
 

@@ -30,7 +30,7 @@ import {
 } from '../outbox/sending-queries.ts'
 import { reminderLink } from '../reminders/page.ts'
 import { attachmentsOf, DocumentGone } from './attach.ts'
-import { badAddressOf, forTest, type MailSender, senderOf } from './compose.ts'
+import { badAddressOf, forTest, headsInAscii, type MailSender, senderOf } from './compose.ts'
 import { FRESH_MS, mailVerdictOf, receiversOf, verdictOfLost } from './rules.ts'
 
 /**
@@ -154,11 +154,12 @@ async function sendOne(
     )
     return undefined
   }
-  const { addressed, receivers, bytes, texts } = written
+  const { addressed, receivers, bytes, utf8Bytes, texts } = written
   const sending = await line.send({
     from: deps.from,
     to: receivers,
     bytes,
+    utf8Bytes,
     handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
   })
   if (sending.outcome === 'withheld') return undefined
@@ -191,12 +192,15 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
   const receivers = isTest ? [testMailTo] : (mail.open ?? receiversOf(mail))
   const { from, replyTo } = senderOf(settings, deps)
   if (badAddressOf([...receivers, addressed.to, addressed.cc, from.address, replyTo]) !== null) throw new UnfitAddress()
-  const bytes = await writeMessage({
+  const heads = {
     from,
     // A mail to the account itself is not to be answered to itself.
     replyTo: mail.customerId === null ? null : replyTo,
     to: addressed.to,
     cc: addressed.cc,
+  }
+  const inAscii = headsInAscii(heads, deps)
+  const rest = {
     subject: addressed.subject,
     text: addressed.text,
     html: addressed.html,
@@ -204,12 +208,13 @@ async function write(deps: MailingDeps, context: RequestContext, settings: Accou
     date: new Date(deps.realClock()),
     headers: { 'Auto-Submitted': 'auto-generated', ...stopHeaders(deps, settings.id, mail) },
     attachments: isApart ? [] : found,
-  })
+  }
   const { to, cc } = addressed
   return {
     addressed: { to, cc, open: isTest ? null : mail.open },
     receivers,
-    bytes,
+    bytes: await writeMessage({ ...(inAscii ?? heads), ...rest }),
+    utf8Bytes: inAscii && (await writeMessage({ ...heads, ...rest })),
     texts: textsToKeep(mail, isApart ? { text, html } : undefined),
   }
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { domainToASCII } from 'node:url'
 import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { needsSmtpUtf8 } from './address.ts'
 import type { SmtpSettings } from './settings.ts'
 
 /**
@@ -13,7 +14,10 @@ export interface Parcel {
   /** Return path. */
   from: string
   to: readonly string[]
+  /** Without addresses that need SMTPUTF8. */
   bytes: Buffer
+  /** With them, for a server that offers SMTPUTF8; left out where there are none. */
+  utf8Bytes?: Buffer | undefined
   /** Comes before the first byte of the body. Answers whether the body may leave; else the connection is closed. */
   handOver(): Promise<boolean>
 }
@@ -103,7 +107,7 @@ export class SmtpLine {
       return away(error as Failure)
     }
     const connection = this.#connection
-    const sending = await transmit(connection, parcel, this.#deps.times ?? TIMES)
+    const sending = await transmitTo(connection, parcel, this.#deps.times ?? TIMES)
     this.#sent += 1
     if (sending.outcome !== 'taken' || this.#sent >= MESSAGES_MAX) {
       this.#sent = 0
@@ -150,6 +154,48 @@ function open({ settings, times = TIMES, ca }: SmtpDeps): Promise<SMTPConnection
       connection.login({ credentials: login }, (refused) => (refused ? fail(refused) : ready()))
     })
   })
+}
+
+/** Members of the connection that its types leave out: what the server offers, and the one way in which it sends a command. */
+interface Inside {
+  _supportedExtensions: readonly string[]
+  _sendCommand(command: string, logged?: string): void
+}
+
+const offersSmtpUtf8 = (connection: SMTPConnection): boolean =>
+  (connection as unknown as Inside)['_supportedExtensions'].includes('SMTPUTF8')
+
+/** Lets the connection ask for SMTPUTF8 for the mail that begins next, also where only its headers need it: the library asks for it by the envelope alone. */
+function askForSmtpUtf8(connection: SMTPConnection): void {
+  const inside = connection as unknown as Inside
+  const send = inside['_sendCommand']
+  inside['_sendCommand'] = (command, logged) => {
+    const isMail = command.startsWith('MAIL FROM:')
+    if (isMail) inside['_sendCommand'] = send
+    send.call(connection, isMail && !command.includes(' SMTPUTF8') ? `${command} SMTPUTF8` : command, logged)
+  }
+}
+
+/** Stands in for the reply of a server that does not offer what an address needs: nothing of it was offered. */
+const NO_SMTPUTF8: Reply = {
+  code: 553,
+  text: '553 the mail server does not offer SMTPUTF8, which an address needs whose part before the @ is beyond ASCII',
+}
+
+/** Sends a message with its addresses beyond ASCII where the server offers SMTPUTF8. Where it does not, these receivers are refused and the others get it. */
+async function transmitTo(connection: SMTPConnection, parcel: Parcel, times: SmtpTimes): Promise<Sending> {
+  const { from, to, utf8Bytes } = parcel
+  if (utf8Bytes !== undefined && offersSmtpUtf8(connection)) {
+    askForSmtpUtf8(connection)
+    return transmit(connection, { ...parcel, bytes: utf8Bytes }, times)
+  }
+  const unfit = to.filter((address) => needsSmtpUtf8(from) || needsSmtpUtf8(address))
+  const refused = unfit.map((address) => ({ address, reply: NO_SMTPUTF8 }))
+  if (unfit.length === to.length) return { outcome: 'refused', reply: NO_SMTPUTF8, refused }
+  const sending = await transmit(connection, { ...parcel, to: to.filter((address) => !unfit.includes(address)) }, times)
+  return sending.outcome === 'taken' || (sending.outcome === 'refused' && sending.refused.length > 0)
+    ? { ...sending, refused: [...refused, ...sending.refused] }
+    : sending
 }
 
 /** Returns the message as a stream that is read once the server has answered 354. */
