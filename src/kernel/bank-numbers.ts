@@ -1,14 +1,15 @@
 import type { IsoDate } from './calendar.ts'
+import { pastedNumber } from './pasted-numbers.ts'
 import { IBAN_FORMS, OUTSIDE_EEA, SEPA_SINCE } from './iban-table.ts'
 
 /** Numbers of banks, accounts and cards: whether they are well formed. None of these functions knows whether an account exists. */
 
 /**
- * Returns the number without white space and with capital letters, as IBAN, BIC and creditor identifier are stored and answered. Only ASCII letters
- * change: "ß" must not become a valid "SS".
+ * Returns the number as it may be pasted without blanks, dots and dashes and with capital letters, as IBAN, BIC and creditor identifier are stored and
+ * answered. Only ASCII letters become capitals: "ß" must not become a valid "SS".
  */
 export const compactNumber = (text: string): string =>
-  text.replace(/\s+/g, '').replace(/[a-z]+/g, (letters) => letters.toUpperCase())
+  pastedNumber(text).replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 
 /** Returns the remainder by 97 of the digits that a text stands for, letters counting as 10 to 35 (ISO 7064, MOD 97-10). */
 export function remainderBy97(text: string): number {

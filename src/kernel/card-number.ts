@@ -1,4 +1,5 @@
 import { passesLuhn } from './bank-numbers.ts'
+import { plainCharacters } from './pasted-numbers.ts'
 
 /**
  * The number of a card on its way to a gateway. However it is printed, only its last four digits show, so that a log line or an error that
@@ -35,15 +36,15 @@ export class CardNumber {
 const DIGITS_MIN = 13
 const DIGITS_MAX = 19
 
-/** Groups of digits with nothing but spaces and hyphens between them, of any kind that Unicode has. */
-const GROUPS = /\d+(?:[\s\p{Pd}]+\d+)*/gu
+/** Groups of digits with nothing between them but what a number may be pasted with. */
+const GROUPS = /\d+(?:[\s.·-]+\d+)*/gu
 
 /**
  * Returns whether a text could hold the number of a card: neighbouring groups of digits that are 13 to 19 digits together and pass Luhn. Of a
  * longer run of digits without a gap no part is looked at: one in ten parts would pass.
  */
 export function holdsCardNumber(text: string): boolean {
-  for (const [run] of text.normalize('NFKC').matchAll(GROUPS)) {
+  for (const [run] of plainCharacters(text).matchAll(GROUPS)) {
     const groups = run.split(/\D+/)
     for (let first = 0; first < groups.length; first += 1) {
       let digits = ''

@@ -20,7 +20,7 @@ const PREFIX_OF: ReadonlyMap<number, string> = new Map([
 const COUNTRY_OF = new Map([...PREFIX_OF].map(([countryId, prefix]) => [prefix, countryId]))
 
 /** Returns the number without separators and with capital letters. */
-const bareNumber = (text: string): string => compactNumber(text.normalize('NFKC')).replace(/[-./,:()·‐-―]/g, '')
+const bareNumber = (text: string): string => compactNumber(text).replace(/[/,:()]/g, '')
 
 /** Returns the prefix of the country whose prefix a bare number has, and what follows; undefined where it has none that is known. */
 function prefixed(bare: string): { prefix: string; rest: string } | undefined {

@@ -1,7 +1,9 @@
 import { CardNumber, holdsCardNumber } from '../../kernel/card-number.ts'
 import { cardBrandOf } from '../../kernel/bank-numbers.ts'
+import { pastedExpiry, pastedNumber, plainCharacters } from '../../kernel/pasted-numbers.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { Problems } from '../../kernel/fault.ts'
+import { isBlank } from '../../kernel/text.ts'
 import type { BankKind } from '../../kernel/rails.ts'
 import type { Values } from '../../platform/http/page-forms.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from '../payment-methods/checks.ts'
@@ -37,21 +39,11 @@ const NAME_MAX = 70
 
 function readName(values: Values, field: FormField, wrongs: Wrongs): string {
   const name = (values.get(field) ?? '').normalize('NFC').trim()
-  if (name === '') wrongs[field] = 'required'
+  if (isBlank(name)) wrongs[field] = 'required'
   else if ([...name].length > NAME_MAX) wrongs[field] = 'too_long'
   else if (/\p{Cc}|\p{Cs}/u.test(name)) wrongs[field] = 'not_text'
   else if (holdsCardNumber(name)) wrongs[field] = 'number_misplaced'
   return name
-}
-
-const EXPIRY = /^(\d{1,2})\s*[/.\- ]?\s*(\d{4}|\d{2})$/
-
-/** Reads month and year of an expiry such as 12/29 or 12 / 2029. */
-function readExpiry(text: string): { ExpiryMonth: number; ExpiryYear: number } | undefined {
-  const [, month = '', year = ''] = EXPIRY.exec(text.trim()) ?? []
-  const ExpiryMonth = Number(month)
-  if (ExpiryMonth < 1 || ExpiryMonth > 12) return undefined
-  return { ExpiryMonth, ExpiryYear: Number(year.length === 2 ? `20${year}` : year) }
 }
 
 const WRONG_OF_CARD: Record<string, readonly [FormField, Wrong]> = {
@@ -59,24 +51,24 @@ const WRONG_OF_CARD: Record<string, readonly [FormField, Wrong]> = {
   card_expired: ['expiry', 'expired'],
 }
 
-/** Reads a card; its number may have spaces and hyphens between its digits. */
+/** Reads a card. */
 export function readCard(values: Values, today: IsoDate): { card: CardToCapture } | { wrongs: Wrongs } {
   const wrongs: Wrongs = {}
   const sent = values.get('number') ?? ''
-  const digits = sent.replace(/[\s\p{Pd}]/gu, '')
+  const digits = pastedNumber(sent)
   if (digits === '') wrongs.number = 'required'
   else if (!/^\d{12,19}$/.test(digits)) wrongs.number = 'mistyped'
   const expiry = values.get('expiry') ?? ''
-  const dated = readExpiry(expiry)
-  if (expiry.trim() === '') wrongs.expiry = 'required'
+  const dated = pastedExpiry(expiry)
+  if (plainCharacters(expiry).trim() === '') wrongs.expiry = 'required'
   else if (!dated) wrongs.expiry = 'mistyped'
   const card: CardToCapture = {
     CardType: cardBrandOf(digits),
     Number: new CardNumber(digits),
     NameOnCard: readName(values, 'givenName', wrongs),
     LastNameOnCard: readName(values, 'familyName', wrongs),
-    ExpiryMonth: dated?.ExpiryMonth ?? 1,
-    ExpiryYear: dated?.ExpiryYear ?? 2999,
+    ExpiryMonth: dated?.month ?? 1,
+    ExpiryYear: dated?.year ?? 2999,
   }
   const problems = new Problems()
   checkCard(card, today, problems)
@@ -103,8 +95,8 @@ export function readAccount(
 ): { checked: CheckedAccount; body: BankAccountBody } | { wrongs: Wrongs } {
   const wrongs: Wrongs = {}
   const number = (field: FormField): string | null => {
-    const text = (values.get(field) ?? '').replace(/[\s\p{Pd}]/gu, '')
-    return text === '' || !NUMBER_FIELDS[kind].some((known) => known === field) ? null : text
+    const text = values.get(field) ?? ''
+    return pastedNumber(text) === '' || !NUMBER_FIELDS[kind].some((known) => known === field) ? null : text
   }
   const type = ACCOUNT_TYPES.find((known) => known === values.get('accountType'))
   if (type === undefined) wrongs.accountType = 'required'

@@ -1,3 +1,4 @@
+import { pastedNumber } from '../../kernel/pasted-numbers.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, Problems } from '../../kernel/fault.ts'
 import { compare, type Decimal, decimalText } from '../../kernel/decimal.ts'
@@ -36,7 +37,10 @@ const FIELDS: Record<string, keyof Body> = {
 const BANK_FIELDS = ['bank_Name', 'bank_BranchCode', 'bank_AccHolder', 'bank_AccNumber', 'bank_AccountType'] as const
 
 /** Numbers of routes have nine digits; sent as a JSON number one has lost its zeros. */
-const routingNumber = (code: string): string => (/^\d{6,8}$/.test(code) ? code.padStart(9, '0') : code)
+const routingNumber = (code: string): string => {
+  const digits = pastedNumber(code)
+  return /^\d{6,8}$/.test(digits) ? digits.padStart(9, '0') : code
+}
 
 /** Returns the account of a body in the fields of its kind. */
 function asBankAccount(kind: BankKind, body: Body): Partial<BankAccountBody> {

@@ -1,3 +1,4 @@
+import { cellText } from '../../kernel/text.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { minorText } from '../../kernel/money.ts'
 import type { BatchToBuild, GatewayAdapter, LineToBuild } from './contract.ts'
@@ -45,11 +46,8 @@ const csvOf = (batch: BatchToBuild): string =>
     .map((fields) => `${fields.join(',')}\r\n`)
     .join('')
 
-/** Characters at the beginning of a text that a spreadsheet takes for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
-
 /** Writes a field. Rule: an apostrophe stands before a text that a spreadsheet would take for a formula. */
 export function csvField(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text
+  const safe = cellText(text)
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

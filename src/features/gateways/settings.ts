@@ -1,3 +1,4 @@
+import { isBlank as isBlankText } from '../../kernel/text.ts'
 import { assert } from '../../kernel/assert.ts'
 import { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
@@ -25,7 +26,7 @@ export function mergedSettings(
   return Object.fromEntries(merged)
 }
 
-const isBlank = (value: Json): boolean => typeof value === 'string' && value.trim() === ''
+const isBlank = (value: Json): boolean => typeof value === 'string' && isBlankText(value)
 
 /** Notes what is wrong with Settings, each under `Settings.<name>`; a name that the type does not have too. */
 export function checkGatewaySettings(

@@ -7,6 +7,7 @@ import {
   isRoutingNumber,
   passesLuhn,
 } from '../../kernel/bank-numbers.ts'
+import { pastedNumber, pastedWithHyphens } from '../../kernel/pasted-numbers.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { BankKind } from '../../kernel/rails.ts'
@@ -87,7 +88,10 @@ function checkForbidden(kind: BankKind, body: Body, note: Note): void {
 }
 
 function plainAccount(kind: 'debit_order' | 'ach', body: Body, note: Note): CheckedAccount {
-  const { AccountNumber: number, RoutingNumber: routing, BranchCode: branch } = body
+  const read = (text: string | null | undefined) => (text == null ? text : pastedNumber(text))
+  const number =
+    kind === 'ach' && body.AccountNumber != null ? pastedWithHyphens(body.AccountNumber) : read(body.AccountNumber)
+  const [routing, branch] = [read(body.RoutingNumber), read(body.BranchCode)]
   const [shape, rule] = ACCOUNT_NUMBER[kind]
   if (number == null) note('AccountNumber', 'required', `is required for ${kind}.`)
   else if (!shape.test(number)) note('AccountNumber', 'account_number_invalid', `${rule}.`)

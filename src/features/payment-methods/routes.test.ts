@@ -105,7 +105,7 @@ describe('a card', () => {
 
   test.each([
     [{ Number: '4242424242424241' }, ['card_number_invalid CreditCard.Number']],
-    [{ Number: '4242 4242 4242 4242' }, ['card_number_invalid CreditCard.Number']],
+    [{ Number: '4242/4242/4242/4242' }, ['card_number_invalid CreditCard.Number']],
     [{ Number: '4242' }, ['card_number_invalid CreditCard.Number']],
     [{ Number: null }, ['required CreditCard.Number']],
     [{ CardType: 'Mastercard' }, ['card_type_unfit CreditCard.CardType']],

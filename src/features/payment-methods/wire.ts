@@ -2,12 +2,13 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { YEAR_MAX } from '../../kernel/calendar.ts'
 import { CARD_BRANDS } from '../../kernel/bank-numbers.ts'
 import { CardNumber, holdsCardNumber } from '../../kernel/card-number.ts'
+import { pastedNumber, plainCharacters } from '../../kernel/pasted-numbers.ts'
 import { BANK_KINDS, type BankKind } from '../../kernel/rails.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, requiredReference, text, whole } from '../../platform/wire/fields.ts'
-import { canonicalJson, isJsonNumber } from '../../platform/wire/json.ts'
+import { canonicalJson, isJsonNumber, JsonNumber } from '../../platform/wire/json.ts'
 import { type BodyOf, type Field, objectOf, optional, REFUSED, required, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outInteger, outObject, outText, outWord } from '../../platform/wire/write.ts'
 import type { StoredMethod } from './queries.ts'
@@ -184,11 +185,25 @@ export const numberAsText = <Value>(field: Field<Value>, width = 0): Field<Value
 const cardNumber: Field<CardNumber> = numberAsText({
   isBlankNull: true,
   isSecret: true,
-  schema: { type: 'string', pattern: '^[0-9]{12,19}$', description: 'Handed to the gateway and never kept' },
+  schema: {
+    type: 'string',
+    minLength: 12,
+    description: '12 to 19 digits, with or without blanks, dots and dashes. Handed to the gateway and never kept',
+  },
   read(value, path, context) {
-    if (typeof value === 'string' && /^[0-9]{12,19}$/.test(value.trim())) return new CardNumber(value.trim())
-    context.problems.add('card_number_invalid', path, `${path} must be 12 to 19 digits, without spaces.`)
+    const digits = typeof value === 'string' ? pastedNumber(value) : ''
+    if (/^[0-9]{12,19}$/.test(digits)) return new CardNumber(digits)
+    context.problems.add('card_number_invalid', path, `${path} must be 12 to 19 digits.`)
     return REFUSED
+  },
+})
+
+/** Reads a whole number also where its digits are pasted as a text. */
+const pastedWhole = (field: Field<number>): Field<number> => ({
+  ...field,
+  read(value, path, context) {
+    const digits = typeof value === 'string' ? plainCharacters(value).trim() : ''
+    return field.read(/^[0-9]{1,4}$/.test(digits) ? new JsonNumber(digits) : value, path, context)
   },
 })
 
@@ -198,8 +213,8 @@ const CreditCardIn = objectOf(
     Number: required(cardNumber),
     NameOnCard: required(text({ max: NAME_MAX })),
     LastNameOnCard: required(text({ max: NAME_MAX })),
-    ExpiryMonth: required(whole(1, 12)),
-    ExpiryYear: required(whole(2000, YEAR_MAX)),
+    ExpiryMonth: required(pastedWhole(whole(1, 12))),
+    ExpiryYear: required(pastedWhole(whole(2000, YEAR_MAX))),
   },
   { name: 'CreditCardInput', ignored: ['LastFourDigits'] },
 )

@@ -1,4 +1,5 @@
 import { digitsOf } from '../../kernel/currencies.ts'
+import { cellText } from '../../kernel/text.ts'
 import { minorText } from '../../kernel/money.ts'
 import type { Portions } from '../../platform/wire/write.ts'
 
@@ -33,13 +34,16 @@ export const amountCell =
   <Row extends { currency: string }>(minorOf: (row: Row) => bigint) =>
   (row: Row): Cell => ({ number: minorText(minorOf(row), digitsOf(row.currency)) })
 
-/** Quotes a text: one with a separator, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. */
+/**
+ * Quotes a text: one with a separator, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. Signs that turn
+ * the direction of text are left out.
+ */
 export function quoted(content: string): string {
-  const safe = /^[=+@\t\r-]/.test(content) ? `'${content}` : content
+  const safe = cellText(content)
   return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-const cellText = (cell: Cell, { decimalPoint }: Form): string =>
+const writtenCell = (cell: Cell, { decimalPoint }: Form): string =>
   'text' in cell ? quoted(cell.text ?? '') : (cell.number ?? '').replace('.', decimalPoint)
 
 /** Writes a report as CSV, with a line of titles. */
@@ -52,5 +56,5 @@ export async function* csvPieces<Row>(
   const lineOf = (cells: readonly string[]): string => `${cells.join(form.separator)}\r\n`
   yield form.mark + lineOf(columns.map(([title]) => title))
   for await (const rows of portions)
-    yield rows.map((row) => lineOf(columns.map(([, cellOf]) => cellText(cellOf(row), form)))).join('')
+    yield rows.map((row) => lineOf(columns.map(([, cellOf]) => writtenCell(cellOf(row), form)))).join('')
 }

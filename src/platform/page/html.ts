@@ -1,4 +1,5 @@
 import { assert } from '../../kernel/assert.ts'
+import { straight } from '../../kernel/text.ts'
 
 /** HTML is written by one template function, so that no value can become markup. */
 
@@ -16,13 +17,13 @@ export class Html {
   }
 }
 
-/** A value of a template: markup stays, lists are joined, null and false are nothing, and every other value is escaped. */
+/** A value of a template: markup stays, lists are joined, null and false are nothing; every other value is escaped, without signs that turn its direction. */
 export type HtmlValue = Html | string | number | bigint | null | undefined | false | readonly HtmlValue[]
 
 function written(value: HtmlValue): string {
   if (value instanceof Html) return value.markup
   if (value === null || value === undefined || value === false) return ''
-  return Array.isArray(value) ? value.map(written).join('') : escaped(String(value))
+  return Array.isArray(value) ? value.map(written).join('') : escaped(straight(String(value)))
 }
 
 /** Returns whether the text before a value ends within a tag, outside of quotes: nothing is safe there, not even an escaped value. */

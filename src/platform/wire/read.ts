@@ -1,5 +1,5 @@
 import type { Problems } from '../../kernel/fault.ts'
-import { sentenceList } from '../../kernel/text.ts'
+import { isBlank as isBlankText, sentenceList } from '../../kernel/text.ts'
 import type { IgnoredNames } from './ignored-names.ts'
 import { canonicalJson, type Json, isJsonNumber, isJsonObject } from './json.ts'
 import { nearName } from './near-names.ts'
@@ -234,7 +234,7 @@ function readProperty(
   property: Property<unknown, 'required' | 'optional'>,
   context: ReadContext,
 ): unknown {
-  const isBlank = given === null || (property.field.isBlankNull && typeof given === 'string' && given.trim() === '')
+  const isBlank = given === null || (property.field.isBlankNull && typeof given === 'string' && isBlankText(given))
   if (property.presence === 'required') {
     if (given === undefined) {
       context.problems.add('required', path, `${path} is required${property.isCleared ? '; null clears it' : ''}.`)
