@@ -4,7 +4,7 @@ import { pastedExpiry, pastedNumber, pastedWithHyphens, plainCharacters } from '
 
 const CARD = '4242424242424242'
 
-/** One card number as programs and people give it. */
+/** Number of a card as programs and people give it. */
 const PASTED = [
   ['embedded in the direction of contacts', '\u202A4242 4242 4242 4242\u202C'],
   ['with blanks of no width', '4242\u200B4242\uFEFF4242\u00AD4242'],

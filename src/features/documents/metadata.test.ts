@@ -6,7 +6,7 @@ import { sampleCreditNote, sampleInvoice, sampleStatement } from './documents.te
 import { renderInvoice } from './invoice-pdf.ts'
 import { renderStatement } from './statement-pdf.ts'
 
-/** What every kind of document says of itself: XMP that a parser takes, equal to the dictionary of the file, and fonts without what nobody asks for. */
+/** Facts of every kind of document in its file: XMP that a parser takes, equal to the dictionary of the file, and fonts without what nobody asks for. */
 
 const NAMESPACES = {
   dc: 'http://purl.org/dc/elements/1.1/',

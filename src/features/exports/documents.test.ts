@@ -5,7 +5,7 @@ import { authorization } from '../../../test/api/world.ts'
 import { creditOf } from '../money/money.testing.ts'
 import { exportOf, linesOf, rowsOf } from './exports.testing.ts'
 
-/** What rows for an accountant say of taxes that nobody charged, and of the document that is paid. */
+/** Rows for an accountant of what nobody taxed, and the document that each payment is for. */
 
 const service = await startTestService()
 

@@ -40,7 +40,7 @@ export interface MoveRow {
   customerReference: string | null
   customerCode: string | null
   method: string | null
-  /** What an allocation joins, or a payment pays that pays one invoice alone and has no rows for its allocation; null of any other move. */
+  /** Kinds and names of both documents that an allocation joins, or of a payment, without rows of its allocation, and the one invoice that it pays; null of any other move. */
   givenKind: 'payment' | 'credit_note' | 'bad_debt' | null
   givenName: string | null
   owedKind: 'invoice' | 'adjustment' | null

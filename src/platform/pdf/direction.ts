@@ -50,7 +50,7 @@ function turned(clusters: readonly Cluster[]): Cluster[] {
     for (let from = 0; from < ordered.length; from += 1) {
       let until = from
       while (until < ordered.length && (ordered[until] as Cluster).level >= level) until += 1
-      if (until > from) ordered.splice(from, until - from, ...ordered.slice(from, until).reverse())
+      if (until > from) ordered.splice(from, until - from, ...ordered.slice(from, until).toReversed())
       from = until
     }
   return ordered

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 
-/** What a document says of itself: the dictionary of its facts, and the same as XMP. Both are written from one place, so that they are equal. */
+/** Facts of a file about itself: its dictionary, and the same as XMP. Both are written from one place, so that they are equal. */
 
 export interface Facts {
   title: string
