@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT_FIELDS, CARD_FIELDS, readAccount, readCard } from './form.ts'
+import { type ACCOUNT_FIELDS, type CARD_FIELDS, readAccount, readCard } from './form.ts'
 
 /** Forms of cards and accounts as keyboards, clipboards and password managers fill them. */
 
