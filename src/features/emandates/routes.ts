@@ -1,3 +1,5 @@
+import { withWarnings } from '../../platform/http/warnings.ts'
+import { warningsOfHolder } from '../payment-methods/warnings.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
@@ -31,14 +33,15 @@ const adding = (
     tag,
     summary: about.summary,
     body: about.body,
-    success: { status: 201, schema: MandateCreatedOut.schema },
+    success: { status: 201, schema: MandateCreatedOut.schema, headers: ['Perennial-Warning'] },
     refusals: { 409: 'The stored method is a card, or has a mandate; PUBLIC_URL is not set, and the account is live' },
     references: (tx, context, { body }, problems) => checkMandate(tx, deps.envelope, context, body, problems),
     write: async (tx, context, { body, address }, _record, account) => {
       assert(account, 'an account that was checked is whole')
       const base = baseOf(context, address)
       const { id } = await addMandate(tx, context, deps, body, account, about.channel)
-      return { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id, base)), isSecret: true }
+      const made = { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id, base)), isSecret: true }
+      return withWarnings(made, warningsOfHolder(account.kind, account.bank.accountHolder))
     },
   })
 

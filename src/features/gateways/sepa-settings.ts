@@ -1,4 +1,4 @@
-import { NOTHING_LEFT, sepaText } from '../../rails/sepa/characters.ts'
+import { isSepaLegible } from '../../rails/sepa/characters.ts'
 import { compactNumber, isBic, isCreditorIdentifier, isIban, isInSepa } from '../../kernel/bank-numbers.ts'
 import {
   PAIN008_VERSIONS,
@@ -29,12 +29,6 @@ function bankCode(max: number, isRight: (code: string) => boolean, complaint: st
   }
 }
 
-/** Returns whether anything of a name is left in the characters of SEPA but signs. */
-const isLegible = (name: string): boolean => {
-  const written = sepaText(name, 70)
-  return written !== NOTHING_LEFT && /[A-Za-z0-9]/.test(written)
-}
-
 /** Accounts of creditors may lie in any country that is in SEPA or joins it. */
 const ANY_DAY = '2999-12-31'
 
@@ -42,7 +36,7 @@ export const SEPA_SETTINGS = {
   CreditorName: optional(
     text({
       max: 70,
-      check: (name) => (isLegible(name) ? undefined : 'must have letters or digits that banks of SEPA carry'),
+      check: (name) => (isSepaLegible(name) ? undefined : 'must have letters or digits that banks of SEPA carry'),
     }),
   ),
   CreditorIBAN: optional(

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
+import { SEPA } from '../emandates/emandates.testing.ts'
 
 /** Numbers in bodies are read as forms read them, and none that is taken in its field is kept in another. */
 
@@ -65,4 +66,29 @@ test('an IBAN and a BIC are stored without what they were pasted with', async ()
   expect(added.status, added.text).toBe(200)
   const { body } = await client.get(`/v1/paymentmethods/${added.body.paymentMethodID ?? added.body.ID}`)
   expect(body.BankAccount).toMatchObject({ IBAN: 'DE89370400440532013000', BIC: 'COBADEFFXXX' })
+})
+
+test('a holder of whom SEPA has no letter is told by a warning, at add and edit, and of an eMandate', async () => {
+  const { client, customerID } = await withCustomer()
+  const bodyOf = (AccountHolder: string, method: object = {}) => ({
+    ...{ customerID, isPrimary: true },
+    BankAccount: {
+      ...{ Method: 'sepa', AccountType: 'Current', Bank: 'Bank', IBAN: 'DE89370400440532013000', BIC: 'COBADEFFXXX' },
+      ...{ MandateReference: 'M-1', MandateDate: '2027-01-01', AccountHolder, ...method },
+    },
+  })
+  const warned = async (method: string, path: string, body: object) => {
+    const { status, headers, text } = await client.request(method, path, body)
+    expect([200, 201, 204], text).toContain(status)
+    return headers['perennial-warning']
+  }
+  expect(await warned('POST', BANK, bodyOf('李明'))).toBe('holder_unreadable')
+  const { body } = await client.get('/v1/paymentmethods')
+  const path = `${BANK}/${body[0].paymentMethodID}`
+  expect(await warned('PUT', path, bodyOf('שלום'))).toBe('holder_unreadable')
+  expect(await warned('PUT', path, bodyOf('Łódź'))).toBeUndefined()
+  expect(await warned('PUT', path, bodyOf('Иван Petrov'))).toBeUndefined()
+  const mandate = { ...SEPA, bank_AccHolder: '李明' }
+  expect(await warned('POST', '/v1/emandate', mandate)).toBe('holder_unreadable')
+  expect(await warned('POST', '/v1/emandate', SEPA)).toBeUndefined()
 })

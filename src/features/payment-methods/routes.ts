@@ -1,3 +1,4 @@
+import { withWarnings } from '../../platform/http/warnings.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -48,6 +49,7 @@ import {
   shortView,
   ValidationIn,
 } from './wire.ts'
+import { warningsOfHolder } from './warnings.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Payment methods'
@@ -194,6 +196,9 @@ async function checkLinkedAccount(
   return mandate && { account, mandate }
 }
 
+const warningsOf = ({ account }: AccountAndMandate, { BankAccount }: BankMethodBody): string[] =>
+  warningsOfHolder(account.kind, BankAccount.AccountHolder)
+
 const bankAccounts = (deps: Deps): Operation[] => [
   writeOperation({
     id: 'addBankAccount',
@@ -202,18 +207,19 @@ const bankAccounts = (deps: Deps): Operation[] => [
     tag,
     summary: 'Add a bank account',
     body: BankMethodIn,
-    success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
+    success: { status: 200, schema: methodShape.schema, headers: ['ETag', 'Perennial-Warning'] },
     references: (tx, context, { body }, problems) => checkLinkedAccount(tx, deps, context, body, null, problems),
     write: async (tx, context, { body }, _record, checked) => {
       assert(checked, 'a bank account that was checked is whole')
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const method = await addBankAccount(tx, context, deps.envelope, about, checked, body.BankAccount)
       await deps.onMethodChanged(tx, context, method)
-      return methodKind.answer(method, context)
+      return withWarnings(methodKind.answer(method, context), warningsOf(checked, body))
     },
   }),
   writeOperation({
     ...methodKind.editing,
+    success: { ...methodKind.editing.success, headers: ['Perennial-Warning'] },
     path: '/v1/paymentmethods/bankaccount/{paymentMethodID}',
     id: 'editBankAccount',
     tag,
@@ -228,7 +234,7 @@ const bankAccounts = (deps: Deps): Operation[] => [
       const about = { customerId: body.customerID, isPrimary: body.isPrimary }
       const edited = await editBankAccount(tx, context, deps.envelope, present, about, checked, body.BankAccount)
       await deps.onMethodChanged(tx, context, edited, isOtherAccount(edited, present))
-      return noContent(methodEtag(edited))
+      return withWarnings(noContent(methodEtag(edited)), warningsOf(checked, body))
     },
   }),
 ]

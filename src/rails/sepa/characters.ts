@@ -6,7 +6,7 @@
 const ALLOWED = /[A-Za-z0-9/?:().,'+ -]/
 
 /** Written in place of a text of which nothing is left. */
-export const NOTHING_LEFT = 'NOTPROVIDED'
+const NOTHING_LEFT = 'NOTPROVIDED'
 
 const pairs = (text: string): [string, string][] =>
   text.split(' ').map((pair) => [pair.slice(0, 1), pair.slice(1)] as [string, string])
@@ -60,6 +60,9 @@ function transliterated(text: string): string {
     .join('')
 }
 
+/** Characters of a name in files of SEPA. */
+const NAME_MAX = 70
+
 /**
  * Returns a text in the characters of SEPA, cut to a length in characters, without blanks or strokes at its ends and without two strokes in a
  * row; "NOTPROVIDED" where nothing is left of it.
@@ -73,6 +76,9 @@ export function sepaText(text: string, max: number): string {
     .replace(/[ /]+$/, '')
   return plain === '' ? NOTHING_LEFT.slice(0, max) : plain
 }
+
+/** Returns whether a letter or digit of a name is left in the characters of SEPA, and not signs alone. */
+export const isSepaLegible = (name: string): boolean => /[A-Za-z0-9]/.test(transliterated(name).slice(0, NAME_MAX))
 
 /** Returns true for a text of 1 to 35 allowed characters that neither begins nor ends with a blank or stroke and has no two strokes in a row. */
 export const isSepaReference = (text: string): boolean =>
