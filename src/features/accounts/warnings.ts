@@ -1,8 +1,16 @@
+import { glyphWarnings } from '../../platform/pdf/glyph-warnings.ts'
 import { needsSmtpUtf8 } from '../../platform/smtp/address.ts'
 import type { AccountSettings } from './queries.ts'
 
 /** Returns what a caller is to know of the settings of an account, as texts of the header Perennial-Warning. */
-export function warningsOfAccount({ email, mailFrom, testMailTo }: AccountSettings): string[] {
-  const addresses = [email, mailFrom, testMailTo].filter((address) => address !== null)
-  return addresses.some(needsSmtpUtf8) ? ['mail_needs_smtputf8'] : []
+export function warningsOfAccount(account: AccountSettings): string[] {
+  const addresses = [account.email, account.mailFrom, account.testMailTo].filter((address) => address !== null)
+  return [...(addresses.some(needsSmtpUtf8) ? ['mail_needs_smtputf8'] : []), ...ofGlyphs(account)]
 }
+
+const ofGlyphs = (a: AccountSettings): string[] =>
+  glyphWarnings('Account', {
+    ...{ Name: a.name, Email: a.email, Tel: a.tel, WebPage: a.webPage, Address1: a.address1, Address2: a.address2 },
+    ...{ City: a.city, State: a.state, Country: a.country, ZipCode: a.zipCode, VatNo: a.vatNumber },
+    ...{ BankDetails: a.bankDetails, Notes: a.notes, Terms: a.terms },
+  })

@@ -155,3 +155,15 @@ describe('customers without a country', () => {
     await doctor.end()
   })
 })
+
+test('characters that no font of papers has are told by the field that has them, of customers and of the account', async () => {
+  const client = await service.newAccount()
+  const added = await client.post('/v1/customers', { ...person, Name: '李明', City: 'Łódź', Address1: '東京' })
+  const both = 'glyphs_missing;field="Customer.Name", glyphs_missing;field="Customer.Address1"'
+  expect([added.status, warningOf(added)]).toEqual([201, both])
+  const path = `/v1/customers/${added.body.customerID}`
+  expect(warningOf(await client.put(path, { ...person, Name: 'Ελλάδα שלום Спасибо €\u202e\u200b' }))).toBeUndefined()
+  expect(warningOf(await client.put(path, { ...person, City: '北京' }))).toBe('glyphs_missing;field="Customer.City"')
+  expect(warningOf(await client.put('/v1/account', { Name: '株式会社' }))).toBe('glyphs_missing;field="Account.Name"')
+  expect(warningOf(await client.put('/v1/account', { Name: 'Acme' }))).toBeUndefined()
+})

@@ -39,7 +39,7 @@ const HEADERS = {
   'Perennial-Warning': {
     name: 'Warning',
     description:
-      'What to know of a request that was carried out. billing_failed: what is due on the record could not be billed. unsettled;amount=7.00: so much of a credit note that was sent corrects no invoice. country_unknown;value="Atlantis": the Country of a customer names none, so that tax rules with a place are not its own. mail_needs_smtputf8: an address of the account has letters beyond ASCII before its @, for which the mail server has to offer SMTPUTF8. holder_unreadable: nothing of the AccountHolder but signs is left in the characters of SEPA',
+      'What to know of a request that was carried out. billing_failed: what is due on the record could not be billed. unsettled;amount=7.00: so much of a credit note that was sent corrects no invoice. country_unknown;value="Atlantis": the Country of a customer names none, so that tax rules with a place are not its own. mail_needs_smtputf8: an address of the account has letters beyond ASCII before its @, for which the mail server has to offer SMTPUTF8. holder_unreadable: nothing of the AccountHolder but signs is left in the characters of SEPA. glyphs_missing;field="Customer.Name": a character of the field is in no font of documents, which show a sign in its place',
   },
   'WWW-Authenticate': { name: 'WwwAuthenticate', description: 'How to send credentials' },
 } as const

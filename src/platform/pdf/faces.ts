@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { create, type Font } from 'fontkit'
 import { straight } from '../../kernel/text.ts'
+import { type FaceName, fontPath } from './font-files.ts'
 
 /**
  * The typeface of documents: DejaVu Sans Condensed, embedded as a subset, for Latin, Greek, Cyrillic and every currency sign. It is parsed once
@@ -16,9 +16,6 @@ export interface Face {
   /** From the top of a line of text to its baseline, in parts of the size. */
   ascent: number
 }
-
-const FILES = { regular: 'DejaVuSansCondensed.ttf', bold: 'DejaVuSansCondensed-Bold.ttf' } as const
-export type FaceName = keyof typeof FILES
 
 const REPLACEMENT = 0xfffd
 
@@ -139,8 +136,7 @@ export function takeFace(pdf: PDFKit.PDFDocument, name: FaceName): DocumentFace 
 }
 
 function openFace(name: FaceName): Face {
-  const path = createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${FILES[name]}`)
-  const font = create(readFileSync(path)) as Font
+  const font = create(readFileSync(fontPath(name))) as Font
   const glyphs = new Map<number, Glyph>()
   const glyphAt = (codePoint: number) => {
     let glyph = glyphs.get(codePoint)

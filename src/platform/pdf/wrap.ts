@@ -1,5 +1,6 @@
 import { hasRightToLeft, linesInOrder } from './direction.ts'
-import { type FaceName, faceOf, plainText } from './faces.ts'
+import { faceOf, plainText } from './faces.ts'
+import type { FaceName } from './font-files.ts'
 
 /** Breaking text into lines that fit a width. */
 
