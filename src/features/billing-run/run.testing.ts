@@ -15,7 +15,7 @@ import { insertRun, type RunCause } from './queries.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 const OPENED = `
-import { openDatabase } from '../../platform/database/database.ts'
+import { openDatabase } from '../../platform/database/open-database.ts'
 import { APP_ROLE } from '../../platform/database/roles.ts'
 import { ORDER_OF_DAY } from '../../duties.ts'
 const { connection, account, run, chunk, partSize, realNow, to } = JSON.parse(process.argv[2])

@@ -13,7 +13,7 @@ const { service, work, pass, sender, arrivedOf } = await startMailing(server)
 
 // As `perennial work` does it, with the duty of mail alone.
 const CODE = `
-import { openDatabase } from '../../platform/database/database.ts'
+import { openDatabase } from '../../platform/database/open-database.ts'
 import { APP_ROLE } from '../../platform/database/roles.ts'
 import { KeyRing } from '../../platform/envelope/key-ring.ts'
 import { envelopeUnder } from '../../platform/envelope/open.ts'
