@@ -7,7 +7,7 @@ import { checkMachine } from '../platform/checkup/machine.ts'
 import { checkAddress, checkMailServer } from '../platform/checkup/network.ts'
 import { checkSettings } from '../platform/checkup/settings.ts'
 import { checkOwnSeal } from '../platform/checkup/seal.ts'
-import { readUnitEnvironment } from '../platform/unit-environment.ts'
+import { readUnitEnvironment, withoutNodesReading } from '../platform/unit-environment.ts'
 import type { CommandContext } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -30,9 +30,10 @@ export async function doctorCommand(
   env: Env,
 ): Promise<number> {
   const unit = envFile === undefined ? undefined : readUnitEnvironment(envFile)
+  const around = envFile === undefined ? env : withoutNodesReading(env, envFile)
   const findings = [
     ...passedOver(envFile ?? '', unit?.passedOver ?? []),
-    ...(await examine(root, { ...env, ...unit?.values }, workers)),
+    ...(await examine(root, { ...around, ...unit?.values }, workers)),
   ]
   if (isJson)
     printJson(findings.map(({ about, state, text, mend }) => ({ About: about, State: state, Says: text, Mend: mend })))

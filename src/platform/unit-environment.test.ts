@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { StartFailure } from './postgres/start-failure.ts'
-import { environmentOf, readUnitEnvironment } from './unit-environment.ts'
+import { environmentOf, readUnitEnvironment, withoutNodesReading } from './unit-environment.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'unit-'))
@@ -32,6 +32,13 @@ test.each([
 test('lines that systemd passes over are named', () => {
   const { values, passedOver } = environmentOf('export PORT=1\nPORT = 2\n\nHOST=::1\njust words\n1A=b')
   expect([values, passedOver]).toEqual([{ HOST: '::1' }, [1, 2, 5, 6]])
+})
+
+test('an environment is freed of what Node.js took from the file by itself', () => {
+  const file = join(folder(), 'a.env')
+  writeFileSync(file, 'PORT=1\nexport LOG_LEVEL=loud\nHOST=::1\n')
+  const env = { PORT: '1', LOG_LEVEL: 'loud', HOST: '127.0.0.1', HOME: '/root' }
+  expect(withoutNodesReading(env, file)).toEqual({ HOST: '127.0.0.1', HOME: '/root' })
 })
 
 test('of a unit its assignments and the files that it names count, in their order; one with a - may be missing', () => {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { StartFailure } from './postgres/start-failure.ts'
 
 /** The environment that systemd makes for a service, read from the file that it reads. */
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 export interface UnitEnvironment {
   values: Record<string, string>
@@ -20,6 +23,17 @@ export function readUnitEnvironment(path: string): UnitEnvironment {
     if (name === 'EnvironmentFile') Object.assign(found.values, fileOf(value).values)
   }
   return found
+}
+
+/**
+ * Returns an environment without what Node.js 20 took from the file by itself: it reads every --env-file of its command line, also of a program's own
+ * options, and takes lines that systemd passes over.
+ */
+export function withoutNodesReading(env: Environment, path: string): Environment {
+  const taken = parseEnv(textOf(path)) as Environment
+  return Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => taken[name] === undefined || taken[name] !== value),
+  )
 }
 
 /** Reads what a unit names; one with - in front may be missing. */

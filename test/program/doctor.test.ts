@@ -125,10 +125,13 @@ describe('secrets that can be guessed', () => {
       ])
       expect(of(said, 'DATA_DIR')).toMatchObject([{ Says: expect.stringContaining(folder) }])
       for (const secret of [key, 'a-key-of-my-own']) expect(text).not.toContain(secret)
+      // The line that systemd passes over counts nowhere, though Node.js would take it.
+      expect(of(said, 'LOG_LEVEL')).toEqual([])
       expect(of(said, `${file}:3`)).toMatchObject(path === file ? [{ State: 'warn' }] : [])
     }
     const { code, err } = await runProgram(['doctor', '--env-file', join(folder, 'none')], {})
-    expect([code, err]).toEqual([1, expect.stringMatching(/none cannot be read \(ENOENT\)/)])
+    // Node.js 20 looks for the file itself.
+    expect([code === 0, err]).toEqual([false, expect.stringMatching(/none(: not found| cannot be read)/)])
   })
 })
 
