@@ -66,7 +66,7 @@ describe('surroundings that are well', () => {
     expect(of(said, 'DATABASE_POOL')).toEqual([])
     const several = await doctor({ DATA_DIR, PORT }, ['--workers', '3'])
     expect(of(several.said, 'DATABASE_POOL')).toMatchObject([
-      { State: 'warn', Says: expect.stringMatching(/^96 connections \(service and 3 workers, .* of the 75 /) },
+      { State: 'warn', Says: expect.stringMatching(/^112 connections \(service and 3 workers, .* of the 87 /) },
     ])
 
     service.child.kill('SIGTERM')

@@ -12,7 +12,7 @@ const DEFAULTS: ServerSettings = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
-  max_connections: 75,
+  max_connections: 87,
   shared_buffers: '128MB',
   effective_cache_size: '1GB',
   work_mem: '16MB',
