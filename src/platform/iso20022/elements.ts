@@ -1,5 +1,5 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
-import { textSlices } from './decode.ts'
+import { textSlices } from './bytes.ts'
 import { UnreadableFile } from './unreadable.ts'
 
 /**

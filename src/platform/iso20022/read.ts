@@ -1,89 +1,116 @@
-import { CAMT_UNITS, CamtReader } from './camt.ts'
-import { readElements, type XmlElement } from './elements.ts'
-import type { ResultLine } from './result-lines.ts'
-import { STATUS_UNITS, StatusReader } from './status-report.ts'
+import { readElements } from './elements.ts'
+import { type Format, formatOf } from './formats.ts'
+import type { LineSink, MessageReader } from './message.ts'
+import type { CheckedResultFile, ReadingFor, ResultLine } from './result-lines.ts'
+import { StatementReader, type StatementsRead } from './statement.ts'
+import { type StatusesRead, StatusReader } from './statuses.ts'
 import { UnreadableFile } from './unreadable.ts'
 
-/** Reads result files of banks: pain.002, camt.053 and camt.054, recognised by their namespace. */
+/**
+ * Result files of banks (pain.002, camt.052, camt.053, camt.054), recognised by their namespace. A first reading goes through all of a file, refuses
+ * it or finds what entries and statuses come to; it keeps the lines of a file that is not large, and a larger one is read once more for them.
+ */
 
 /** Lines of a file; a month of a large firm has a quarter of it. */
 const LINES_MAX = 200_000
 
-const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:((?:pain|camt)\.\d{3}\.001)\.(\d\d)$/
+/** Lines that are kept between the two readings of a file: some 30 MB. */
+const KEPT_LINES = 20_000
 
-interface Message {
-  versions: readonly [from: number, until: number]
-  units: ReadonlySet<string>
-  reader(emit: (line: ResultLine) => void): { take(unit: XmlElement): void }
-  /** Name of the element right below the root. */
-  body: string
-}
+type Read = StatementsRead | StatusesRead
 
-const camt = (body: string): Message => ({
-  versions: [2, 8],
-  units: CAMT_UNITS,
-  reader: (emit) => new CamtReader(emit),
-  body,
-})
-
-const MESSAGES: ReadonlyMap<string, Message> = new Map([
-  [
-    'pain.002.001',
-    { versions: [3, 13], units: STATUS_UNITS, reader: (emit) => new StatusReader(emit), body: 'CstmrPmtStsRpt' },
-  ],
-  ['camt.053.001', camt('BkToCstmrStmt')],
-  ['camt.054.001', camt('BkToCstmrDbtCdtNtfctn')],
-])
-
-/** File as far as it has been read. */
-export interface ResultFileReading {
-  /** As 'camt.053.001.08'; empty until the root has been read. */
-  format: string
-  /** Yields some lines at a time; between two yields it computes for a few milliseconds. */
-  lines: Generator<readonly ResultLine[], void, undefined>
-}
-
-/** Reads a file, as it is iterated over. Throws UnreadableFile, and nothing else, whatever the bytes are. */
-export function readResultFile(bytes: Buffer): ResultFileReading {
-  const reading: ResultFileReading = { format: '', lines: linesOf() }
-  function* linesOf(): ResultFileReading['lines'] {
-    let found: ResultLine[] = []
-    let count = 0
-    let message: Message | undefined
-    let hasBody = false
-    let reader: ReturnType<Message['reader']> | undefined
-    const emit = (line: ResultLine) => {
+/** Reads a file as it is iterated over, and returns what it holds. Throws UnreadableFile, and nothing else, whatever the bytes are. */
+export function* checkResultFile(bytes: Buffer, about: ReadingFor): Generator<undefined, CheckedResultFile, undefined> {
+  let kept: ResultLine[] = []
+  let count = 0
+  const sink: LineSink = {
+    isKeeping: true,
+    count: () => {
       count += 1
       if (count > LINES_MAX) throw new UnreadableFile(`The file has more than ${LINES_MAX} lines.`)
-      found.push(line)
-    }
-    const slices = readElements(bytes, {
-      begin: (namespace, name) => {
-        ;({ message, format: reading.format } = messageOf(namespace, name))
-        reader = message.reader(emit)
-      },
-      isUnit: (name) => message?.units.has(name) === true || name === message?.body,
-      take: (unit) => {
-        if (unit.name === message?.body) hasBody = true
-        reader?.take(unit)
-      },
-    })
-    for (const _ of slices) {
-      if (found.length > 0) yield found
-      found = []
-    }
-    if (!hasBody) throw new UnreadableFile(`The file holds no ${message?.body}, which its namespace promises.`)
+      if (count <= KEPT_LINES) return
+      sink.isKeeping = false
+      kept = []
+    },
+    emit: (line) => {
+      if (sink.isKeeping) kept.push(line)
+    },
   }
-  return reading
+  const reading = new FileReading(bytes, sink, about)
+  for (const _ of reading.slices()) yield
+  const { format, read } = reading.end()
+  const { statements, otherAccounts, statusMissing } =
+    'statements' in read ? read : { statements: 0, otherAccounts: 0, statusMissing: 0 }
+  return {
+    format: format.name,
+    otherAccounts,
+    isOfOthersOnly: statements > 0 && otherAccounts === statements,
+    statusMissing,
+    lines: () => (sink.isKeeping ? linesKept(kept) : linesAgain(bytes, about, read)),
+  }
 }
 
-function messageOf(namespace: string, root: string): { message: Message; format: string } {
-  const [, name = '', version = ''] = NAMESPACE.exec(namespace) ?? []
-  const message = MESSAGES.get(name)
-  const [from = 0, until = 0] = message?.versions ?? []
-  if (!message || root !== 'Document' || Number(version) < from || Number(version) > until)
-    throw new UnreadableFile(
-      'The file is none of pain.002.001.03 to .13, camt.053.001.02 to .08 and camt.054.001.02 to .08 by its namespace.',
-    )
-  return { message, format: `${name}.${version}` }
+function* linesKept(kept: readonly ResultLine[]): Generator<readonly ResultLine[], void, undefined> {
+  yield kept
+}
+
+/** Reads a file once more, with what its first reading found. */
+function* linesAgain(bytes: Buffer, about: ReadingFor, read: Read): Generator<readonly ResultLine[], void, undefined> {
+  let found: ResultLine[] = []
+  const sink: LineSink = { isKeeping: false, count: () => undefined, emit: (line) => found.push(line) }
+  const reading = new FileReading(bytes, sink, about, read)
+  for (const _ of reading.slices()) {
+    if (found.length > 0) yield found
+    found = []
+  }
+}
+
+/** Reading of a file from its first byte to its last. */
+class FileReading {
+  readonly #bytes: Buffer
+  readonly #sink: LineSink
+  readonly #about: ReadingFor
+  readonly #before: Read | undefined
+  #format: Format | undefined
+  #reader: MessageReader<Read> | undefined
+  #hasBody = false
+
+  constructor(bytes: Buffer, sink: LineSink, about: ReadingFor, before?: Read) {
+    this.#bytes = bytes
+    this.#sink = sink
+    this.#about = about
+    this.#before = before
+  }
+
+  /** Yields after every slice of some thousand characters. */
+  slices(): Generator<undefined, void, undefined> {
+    return readElements(this.#bytes, {
+      begin: (namespace, root) => this.#begin(namespace, root),
+      isUnit: (name) => this.#reader?.units.has(name) === true || name === this.#format?.body,
+      take: (unit) => {
+        if (unit.name === this.#format?.body) this.#hasBody = true
+        this.#reader?.take(unit)
+      },
+    })
+  }
+
+  end(): { format: Format; read: Read } {
+    if (!this.#format || !this.#reader || !this.#hasBody)
+      throw new UnreadableFile(`The file holds no ${this.#format?.body}, which its namespace promises.`)
+    this.#reader.end()
+    return { format: this.#format, read: this.#reader.read }
+  }
+
+  #begin(namespace: string, root: string): void {
+    const format = formatOf(namespace)
+    if (!format || root !== 'Document')
+      throw new UnreadableFile(
+        'The file is no pain.002, camt.052, camt.053 or camt.054 of a version that is read, by its namespace.',
+      )
+    this.#format = format
+    this.#reader =
+      format.kind === 'statements'
+        ? new StatementReader(format, this.#sink, this.#about, this.#before as StatementsRead | undefined)
+        : new StatusReader(format, this.#sink, this.#about, this.#before as StatusesRead | undefined)
+  }
 }

@@ -1,6 +1,9 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 
-/** Lines of result files, whatever the message and its version. */
+/**
+ * Lines of result files, whatever the message and its version. Everything that follows from the file alone is resolved here: amounts and directions of
+ * parts, statuses and reasons that a payment has from its block or file, placeholders. What needs the books is decided by who reads the lines.
+ */
 
 export interface BankAmount {
   amountMinor: bigint
@@ -8,35 +11,60 @@ export interface BankAmount {
   currency: string
 }
 
-/** References of one line; each null where the bank gives none. */
+/** References of one line; each null if the bank gives none, or a placeholder in its place. */
 export interface BankReferences {
   endToEnd: string | null
   instruction: string | null
+  /** Of the part, else of the batch that the bank booked it in. */
   paymentInformation: string | null
   message: string | null
   mandate: string | null
 }
 
-/** Beginning of a statement or notification: every entry until the next one is of its account. */
-export interface StatementStart {
-  kind: 'statement'
-  /** IBAN, or the number that the bank gives in its place; null where it names none. */
+/** Booked entry (Ntry) of an account. Its parts refer to it; it is complete as soon as the first of them is handed over. */
+export interface BankEntry {
+  /** IBAN, or the number that the bank gives in its place, as it spells it; null if its statement names none. */
   account: string | null
+  /** The day it was booked, else its value day, else that of its statement; null only if nothing of these can be used. */
+  on: IsoDate | null
+  /** Null of an unreadable entry whose amount cannot be used. */
+  amount: BankAmount | null
+  /** Null of an unreadable entry whose direction cannot be used. */
+  isCredit: boolean | null
+  /** Its amount, direction or day cannot be used: it has one part, which is itself, of which nothing may be applied. */
+  isUnreadable: boolean
+  /** The bank's own reference (AcctSvcrRef) of the entry; null if it is a placeholder. */
+  bankReference: string | null
+  /** Parts (TxDtls) that stand in the file; 0 of an entry without details. */
+  details: number
+  /**
+   * Its lines are one part that is the entry itself: it has no details, or cannot be read, or none of its details names a payment of ours and the
+   * amount of one of them is not known.
+   */
+  isWhole: boolean
+  /** Sum of the amounts of its parts that are known, those of the other direction negative. */
+  knownMinor: bigint
+  /** Parts whose amount is not known, unreadable ones included. */
+  unknownParts: number
 }
 
-/** Booked entry of an account, or one detail of a batched one. */
-export interface EntryLine {
-  kind: 'entry'
-  account: string | null
-  on: IsoDate
-  /** Null where a batched entry does not give the amount of its detail. */
+/** A part of an entry, or an entry that is worked on as a whole. */
+export interface PartLine {
+  kind: 'part'
+  entry: BankEntry
+  /** Its place in its entry, from 1 on. */
+  index: number
+  /** In the entry's currency; null if it is not known, or cannot be read. */
   amount: BankAmount | null
-  /** The amount before charges, where the bank gives it. */
+  /** The amount before charges or exchange, if the bank gives one that can be used. */
   original: BankAmount | null
-  isCredit: boolean
-  /** The detail has the other direction than its entry. */
+  /** Its own direction, else its entry's; null if that cannot be read. */
+  isCredit: boolean | null
+  /** It has the other direction than its entry: its family is its own alone, and it is listed, never applied. */
   isContrary: boolean
-  /** Takes back an earlier booking. */
+  /** The entry, or the amount or direction of this part alone, cannot be used: listed as `unreadable` without an amount. */
+  isUnreadable: boolean
+  /** The entry takes back an earlier booking. */
   isReversal: boolean
   hasReturnInformation: boolean
   /** Family and sub-family of a payment (domain PMNT), as 'IDDT' and 'UPDD'. */
@@ -45,7 +73,7 @@ export interface EntryLine {
   /** Code of the reason of a return, as 'AC04'. */
   code: string | null
   references: BankReferences
-  /** The bank's own reference, of the detail; of the entry with the detail's place in it, as 'REF#2', where the detail has none. */
+  /** The bank's own reference, of the part; of the entry with the part's place in it, as 'REF#2', if the part has none. */
   bankReference: string | null
   /** Other party: of a credit its payer, of a debit whom it was paid to or collected from. */
   name: string | null
@@ -53,17 +81,61 @@ export interface EntryLine {
   text: string | null
 }
 
-/** Status of a message, of one of its blocks of payments, or of one payment in it. */
+/**
+ * Comes after the last part of an entry if its parts do not come to its amount, or if the amount of one of them is not given (never if one cannot be
+ * read). What is over is entry.amount − entry.knownMinor, less what was applied for parts of unknown amount; its reference is 'REF#over'.
+ */
+export interface OverLine {
+  kind: 'over'
+  entry: BankEntry
+  bankReference: string | null
+}
+
+/**
+ * Status of a file, of one of its blocks, or of one payment in it. Those of payments come before that of their block, and all of these before that
+ * of the file. A payment or block without a status of its own gives a line too if what it has from above ends it (RJCT, CANC), or if it is a payment
+ * with a reason in something PART, or in something without a status; BLCK and unknown words are given again only if what they stand in names no batch.
+ */
 export interface StatusLine {
   kind: 'status'
   scope: 'message' | 'payments' | 'payment'
-  /** As 'RJCT'. */
+  /** As 'RJCT': its own, else its block's, else the file's. 'PART' of a payment means that it has a reason and no status. */
   status: string
+  /** It has its status from above: what it changes counts for the line of that block or file (Matched, Applied), which comes later. */
+  isInherited: boolean
+  /** Code of the reason: its own, else its block's, else the file's. */
   code: string | null
-  on: IsoDate
+  /** Day of the report; null if it cannot be used. */
+  on: IsoDate | null
   original: BankAmount | null
   references: BankReferences
   name: string | null
+  /** Of a block or file, its payments that have a status of their own which ends nothing: its own status is not theirs. */
+  apart: readonly BankReferences[]
 }
 
-export type ResultLine = StatementStart | EntryLine | StatusLine
+export type ResultLine = PartLine | OverLine | StatusLine
+
+/** Purpose that a file is read for. */
+export interface ReadingFor {
+  /** The account, without spaces and in capitals: statements of others are passed over. Null takes all. */
+  iban: string | null
+  /** Whether references name a payment in our form, of this account (the books are not asked). */
+  namesPayment(references: BankReferences): boolean
+  /** Whether references name a batch in our form. */
+  namesBatch(references: BankReferences): boolean
+}
+
+/** A file that has been read as a whole, and so can be worked on. */
+export interface CheckedResultFile {
+  /** As 'camt.053.001.08'. */
+  format: string
+  /** Statements of other accounts, which were passed over. */
+  otherAccounts: number
+  /** All statements are of other accounts: 409. */
+  isOfOthersOnly: boolean
+  /** Entries of the account without a status, which were passed over. */
+  statusMissing: number
+  /** Yields its lines, in the order of the file and the same each time; between two yields it computes for a few milliseconds. */
+  lines(): Generator<readonly ResultLine[], void, undefined>
+}
