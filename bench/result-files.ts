@@ -18,6 +18,7 @@ const RETURN_OF_PAYMENT = 1.5
 const HOSTILE_CPU_MAX = 0.1
 const CALLERS = 8
 const SAMPLE_EVERY_MS = 50
+const ALIKE_OF_DIFFERENT = 1.3
 
 const cpuOf = (service: Service): number => service.nodeCpu() + service.databaseCpu()
 
@@ -37,6 +38,20 @@ async function send(
   const text = await response.text()
   if (!expected.includes(response.status)) throw new Error(`${path}: ${response.status} ${text.slice(0, 600)}`)
   return JSON.parse(text)
+}
+
+/** A statement of credits without references of the bank: all alike, or none like another. */
+function credits(count: number, areAlike: boolean, times: number): string {
+  const entries = Array.from(
+    { length: count },
+    (
+      _,
+      n,
+    ) => `<Ntry><Amt Ccy="USD">1.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2027-01-29</Dt></BookgDt>
+      <NtryDtls><TxDtls><RmtInf><Ustrd>Transfer ${areAlike ? 1_000_000_000 : 1_000_000_000 + n} of ${times}</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>`,
+  )
+  return `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02"><BkToCstmrStmt><GrpHdr><MsgId>A${times}</MsgId></GrpHdr><Stmt>
+   <Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries.join('')}</Stmt></BkToCstmrStmt></Document>`
 }
 
 /** CPU-seconds of a payment with an allocation, to open invoices of the second half of the customers. */
@@ -84,7 +99,11 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'a text without an end': `<a>${'b'.repeat(4 * 1024 * 1024)}`,
 }
 
-async function measure(entries: number, returns: number, times: number, isSmoke: boolean) {
+async function measure(
+  { entries, returns, alike }: { entries: number; returns: number; alike: number },
+  times: number,
+  isSmoke: boolean,
+) {
   const service = await startService({ BOOTSTRAP_ACCOUNT_MODE: 'test' })
   try {
     await tellMachine(service.connection)
@@ -116,10 +135,16 @@ async function measure(entries: number, returns: number, times: number, isSmoke:
       })
       applied.push(cpu / perTime)
     }
+    const ratios: number[] = []
+    for (let time = 0; time < times; time += 1) {
+      const different = await cost(service, () => file(credits(alike, false, time), 201))
+      const same = await cost(service, () => file(credits(alike, true, time), 201))
+      ratios.push(same.cpu / different.cpu)
+    }
     const refused: number[] = []
     for (const body of Object.values(HOSTILE))
       for (let time = 0; time < times; time += 1) refused.push((await cost(service, () => file(body, 400))).cpu)
-    return { read, applied, payments, refused }
+    return { read, applied, payments, ratios, refused }
   } finally {
     await service.stop()
   }
@@ -127,7 +152,8 @@ async function measure(entries: number, returns: number, times: number, isSmoke:
 
 export async function benchResultFiles({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
   const entries = isSmoke ? 300 : 15_000
-  const { read, applied, payments, refused } = await measure(entries, isSmoke ? 50 : 2_000, times, isSmoke)
+  const sizes = { entries, returns: isSmoke ? 50 : 2_000, alike: isSmoke ? 600 : 80_000 }
+  const { read, applied, payments, ratios, refused } = await measure(sizes, times, isSmoke)
   const cpu = read.map((one) => one.cpu)
   const risen = Math.max(...read.map((one) => one.risen))
   tellTable(
@@ -137,6 +163,7 @@ export async function benchResultFiles({ times, isSmoke }: { times: number; isSm
       ['of that PostgreSQL, s', spread(read.map(({ database }) => database))],
       ['a return that is applied, µs', spread(applied.map((one) => one * 1e6))],
       ['a payment with an allocation, µs', spread(payments.map((one) => one * 1e6))],
+      [`${sizes.alike} alike lines of as many that differ`, spread(ratios)],
       ['a hostile file that is refused, ms', spread(refused.map((one) => one * 1e3))],
     ],
   )
@@ -157,6 +184,11 @@ export async function benchResultFiles({ times, isSmoke }: { times: number; isSm
         goal: `a return applied at most ${RETURN_OF_PAYMENT} × a payment write`,
         reached: `${ratio.toFixed(2)} ×`,
         isMet: ratio <= RETURN_OF_PAYMENT,
+      },
+      {
+        goal: `${sizes.alike} alike lines cost at most ${ALIKE_OF_DIFFERENT} × as many that differ`,
+        reached: `${median(ratios).toFixed(2)} ×`,
+        isMet: median(ratios) <= ALIKE_OF_DIFFERENT,
       },
       {
         goal: `a hostile file refused in under ${HOSTILE_CPU_MAX} CPU-s`,

@@ -190,7 +190,8 @@ export function clientOf(app: App, id: bigint, secret: string): TestClient {
   const request: TestClient['request'] = async (method, path, body, headers = {}) => {
     const credentials =
       secret === '' ? {} : { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
-    const payload = body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }
+    const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
+    const payload = body === undefined ? {} : { payload: isRaw ? body : JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const response = await app.server.inject({
       method: method as 'GET',

@@ -13,12 +13,16 @@ import type { Asked } from '../money/types.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
 import { addPayment, lockedPayment } from '../money/payments.ts'
 import { resolveAsked } from '../money/resolve.ts'
-import { openTexts } from './list-lines.ts'
-import { listSentPayments } from './match-queries.ts'
-import { type ListedLine, updateListedLine } from './queries.ts'
+import { sendBooking } from './booking-queries.ts'
 import type { ResultDeps } from './deps.ts'
+import { openTexts, sealTexts } from './list-lines.ts'
+import type { SentPayment } from './bookings.ts'
+import { listSentPayments } from './match-queries.ts'
+import { NOT_COMPARED } from './not-compared.ts'
+import { drawLineIds, type ListedLine, sendListedLines, sendOneMoreListed, updateListedLine } from './queries.ts'
+import { checkNotRecorded } from './recorded-before.ts'
 import { resultLineKind } from './record.ts'
-import { dayOfResult } from './rules.ts'
+import { CHARGE, dayOfResult } from './rules.ts'
 import type { ResultLineBody } from './wire.ts'
 
 /** Answers of a person to a line that waits: the payment that it returns, the customer whose money it is, or that it is none of these. */
@@ -26,7 +30,8 @@ import type { ResultLineBody } from './wire.ts'
 export type LineAnswer =
   | { kind: 'closed' }
   | { kind: 'return'; paymentId: Id }
-  | { kind: 'credit'; customerId: CustomerId; asked: Asked }
+  /** With `isSeparate` it is another booking than those that it may be the same as. */
+  | { kind: 'credit'; customerId: CustomerId; asked: Asked; isSeparate: boolean }
 
 /** Finds what a body refers to; returns undefined when something is wrong with it. */
 export async function resolveAnswer(
@@ -55,7 +60,7 @@ export async function resolveAnswer(
     // A line without an amount is no credit, which is refused later: nothing of it could be allocated.
     currency === null ? { list: [] } : resolveAsked(tx, wish, { currency, present: null }, ENTRY_NAMES, problems),
   ])
-  return asked && { kind: 'credit', customerId: customerID, asked }
+  return asked && { kind: 'credit', customerId: customerID, asked, isSeparate: body.isSeparate === true }
 }
 
 /** Does what a person answered. Throws a conflict for a line that was answered before, or that the answer does not fit. */
@@ -81,7 +86,7 @@ async function write(tx: Transaction, context: RequestContext, line: ListedLine)
 async function returned(
   tx: Transaction,
   context: RequestContext,
-  { linesOfService }: Pick<ResultDeps, 'linesOfService'>,
+  deps: Pick<ResultDeps, 'envelope' | 'linesOfService'>,
   line: ListedLine,
   paymentId: Id,
 ): Promise<ListedLine> {
@@ -99,9 +104,39 @@ async function returned(
   const { code: reason } = line
   const on = dayOfResult(line.dated, { actionDate: payment.actionDate, today: context.moment.today })
   const result = { isSuccess: false, reason, on, source: 'file' as const }
-  const outcome = await applyLineResult(tx, context, paymentId, result, linesOfService)
+  const outcome = await applyLineResult(tx, context, paymentId, result, deps.linesOfService)
   if (outcome !== 'applied') throw refuse('has failed already')
+  sendBooking(tx, { paymentId, isCredit: false, on: line.dated, fileId: line.fileId, hasChanged: true })
+  if (amountMinor !== null && amountMinor > payment.amountMinor)
+    await listOver(tx, context, deps, line, { payment, overMinor: amountMinor - payment.amountMinor })
   return { ...line, state: 'applied', paymentId, invoiceId: null }
+}
+
+/** Lists what is over a return whose payment is of a smaller amount: the bank's charge. */
+async function listOver(
+  tx: Transaction,
+  { moment: { now } }: RequestContext,
+  deps: Pick<ResultDeps, 'envelope'>,
+  line: ListedLine,
+  { payment, overMinor }: { payment: Pick<SentPayment, 'id' | 'currency'>; overMinor: bigint },
+): Promise<void> {
+  const [id] = (await drawLineIds(tx, 1)) as [Id]
+  const over = {
+    id,
+    kind: 'other' as const,
+    dated: line.dated,
+    amountMinor: overMinor,
+    currency: payment.currency,
+    code: CHARGE,
+    sealedTexts: sealTexts(deps, tx.account, id, openTexts(deps, tx.account, line)),
+    isCredit: false,
+    paymentId: payment.id,
+    // It comes from an answer, not from a file: no line of another file is like it.
+    likeness: deps.envelope.keyedHash('result likeness')(`${tx.account}\nover\n${line.id}`),
+    ...NOT_COMPARED,
+  }
+  sendListedLines(tx, line.fileId, [over], now)
+  sendOneMoreListed(tx, line.fileId)
 }
 
 async function recorded(
@@ -109,7 +144,7 @@ async function recorded(
   context: RequestContext,
   deps: Pick<ResultDeps, 'envelope' | 'linesOfService'>,
   line: ListedLine,
-  { customerId, asked }: Extract<LineAnswer, { kind: 'credit' }>,
+  { customerId, asked, isSeparate }: Extract<LineAnswer, { kind: 'credit' }>,
 ): Promise<ListedLine> {
   const { amountMinor, currency } = line
   if (line.kind !== 'credit' || amountMinor === null || currency === null || amountMinor === 0n)
@@ -119,6 +154,7 @@ async function recorded(
       'currency_unknown',
       `This account does not have the currency ${currency}; add it with POST /v1/currencies first.`,
     )
+  if (!isSeparate) await checkNotRecorded(tx, line)
   const dated = afterLock(line.dated, context.account.lockDate)
   const payment = await addPayment(
     tx,

@@ -1,75 +1,50 @@
-import { createHash } from 'node:crypto'
-import type { RequestContext } from '../../kernel/context.ts'
+import { assert } from '../../kernel/assert.ts'
 import { Fault } from '../../kernel/fault.ts'
-import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type Lease, renewLease } from '../../platform/database/lease.ts'
+import { renewLease } from '../../platform/database/lease.ts'
+import type { PartLine, ResultLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
 import { applyLineResult } from '../batches/results.ts'
 import { lockCustomers } from '../customers/queries.ts'
-import type { Gateway } from '../gateways/queries.ts'
-import { type LineToList, writeListedLines } from './list-lines.ts'
-import { listPaymentsOfBatch, listSentBatches, listSentPayments } from './match-queries.ts'
-import {
-  type BankReference,
-  type Counts,
-  listReadReferences,
-  type ReadReference,
-  type ResultFile,
-  sendFileProgress,
-  sendLineBegun,
-  sendReadReferences,
-} from './queries.ts'
-import { fileBusy, type ResultDeps } from './deps.ts'
-import {
-  accountOf,
-  bankReferenceOf,
-  batchTokenOf,
-  dayOfResult,
-  isAboutBatch,
-  type KnownOfLine,
-  type MoneyLine,
-  paymentIdOf,
-  type SentBatch,
-  type SentPayment,
-  type Decision,
-  decisionOn,
-} from './rules.ts'
+import { sendBooking } from './booking-queries.ts'
+import { fileBusy, type Reading } from './deps.ts'
+import { endPayment } from './end-payment.ts'
+import { factsOfNamed, namedIn } from './facts.ts'
+import { findKnown } from './known.ts'
+import { listToCredit, listToEnd, type PaymentOfBatch } from './match-queries.ts'
+import { LinePortion } from './portion.ts'
+import { getFileProgress, sendLineBegun } from './progress-queries.ts'
+import { isAboutBatch, paymentIdOf } from './references.ts'
+import { dayOfResult, type Decision, decisionOnPart, decisionOnStatus, type NamedByLine } from './rules.ts'
 
 /** Applying lines of a file, a portion in one transaction: what was read, found, applied and listed is committed together. */
-
-/** File that is being worked on. */
-export interface Reading {
-  deps: ResultDeps
-  context: RequestContext
-  gateway: Gateway
-  file: ResultFile
-  lease: Lease
-}
-
-/** Line with the decision on it, and its bank reference. */
-interface Decided {
-  line: MoneyLine
-  reference: BankReference | null
-  verdict: Decision | { kind: 'known' }
-}
 
 /** Payments of a batch that get their result in one transaction. */
 const PAYMENTS_AT_ONCE = 50
 
-/** Applies lines. Where one of them cannot be applied after all, each is applied by itself, and that one is listed. */
-export async function applyLines(reading: Reading, lines: readonly MoneyLine[]): Promise<void> {
+/** Applies lines. If one of them cannot be applied after all, each is applied individually, and that one is listed. */
+export async function applyLines(reading: Reading, lines: readonly ResultLine[]): Promise<void> {
   const [first] = lines
-  if (first && isAboutBatch(reading.context.account.id, first)) return applyToBatch(reading, first)
+  if (first && first.kind !== 'over' && isAboutBatch(reading.context.account.id, first))
+    return applyToBatch(reading, first, lines)
   try {
     await inTransaction(reading, (tx) => applyPortion(tx, reading, lines))
   } catch (error) {
     if (!isRefusal(error)) throw error
-    for (const line of lines)
-      await inTransaction(reading, (tx) => applyPortion(tx, reading, [line])).catch((refusal: unknown) => {
+    for (const some of oneByOne(lines))
+      await inTransaction(reading, (tx) => applyPortion(tx, reading, some)).catch((refusal: unknown) => {
         if (!isRefusal(refusal)) throw refusal
-        return inTransaction(reading, (tx) => applyPortion(tx, reading, [line], true))
+        return inTransaction(reading, (tx) => applyPortion(tx, reading, some, { isListedOnly: true }))
       })
   }
+}
+
+/** Returns lines one by one, what is over an entry with its last part. */
+function oneByOne(lines: readonly ResultLine[]): ResultLine[][] {
+  const single: ResultLine[][] = []
+  for (const line of lines)
+    if (line.kind === 'over' && single.length > 0) single.at(-1)?.push(line)
+    else single.push([line])
+  return single
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof Fault && error.kind === 'conflict'
@@ -81,156 +56,109 @@ const inTransaction = <T>({ deps, context, lease }: Reading, work: (tx: Transact
     return work(tx)
   })
 
+type NamingLine = PartLine | StatusLine
+
+const decisionOn = (line: NamingLine, named: NamedByLine, { file }: Reading): Decision =>
+  line.kind === 'part' ? decisionOnPart(line, named, file.id) : decisionOnStatus(line, named)
+
+/**
+ * Decides on lines one after the other, each by what those before it have changed. With `isListedOnly` what would be applied is listed; `whole`
+ * is the decision on the first line, which has been carried out for all payments of its batch.
+ */
 async function applyPortion(
   tx: Transaction,
   reading: Reading,
-  lines: readonly MoneyLine[],
-  isListedOnly = false,
+  lines: readonly ResultLine[],
+  { isListedOnly = false, whole = null }: { isListedOnly?: boolean; whole?: WholeDecision | null } = {},
 ): Promise<void> {
-  const decided = await decide(tx, reading, lines)
-  const results = decided.flatMap(({ verdict }) => (verdict.kind === 'result' ? [verdict.payment.customerId] : []))
-  if (results.length > 0) await lockCustomers(tx, [...new Set(results)], true)
-  const counts: Counts = { matched: 0, applied: 0, alreadyKnown: 0, unmatched: 0 }
-  const listed: LineToList[] = []
-  for (const { line, verdict } of decided) {
-    if (verdict.kind === 'known') counts.alreadyKnown += 1
-    if (verdict.kind === 'listed') listed.push({ line, kind: verdict.as, proposed: verdict.proposed, amount: null })
-    if (verdict.kind === 'passed' && verdict.isMatched) counts.matched += 1
-    if (verdict.kind === 'result') {
-      const outcome = isListedOnly ? 'refused' : await applyOne(tx, reading, line, verdict.payment, verdict.isSuccess)
-      if (outcome === 'refused' || outcome === 'contradiction') listed.push(contradicted(line, verdict))
-      else {
-        counts.matched += 1
-        if (outcome === 'applied') counts.applied += 1
-        if (verdict.beyondMinor > 0n) listed.push(feeOf(line, verdict))
-      }
-    }
+  const { file } = reading
+  const progress = await getFileProgress(tx, file.id)
+  const facts = await factsOfNamed(tx, file.gatewayId, lines)
+  const named = lines.map((line) => namedIn(facts, line))
+  const known = await findKnown(tx, reading, lines, named)
+  const portion = new LinePortion(tx, reading, { facts, progress, isListedOnly })
+  for (const [index, line] of lines.entries()) {
+    if (line.kind === 'over') await portion.takeOver(line)
+    else if (whole && index === 0) await portion.take(line, whole)
+    else if (known.has(index)) portion.takeKnown(line)
+    else await portion.take(line, decisionOn(line, namedIn(facts, line), reading))
   }
-  await writeEnd(tx, reading, decided, listed, counts)
+  await portion.end(lines.length)
 }
 
-type ResultVerdict = Extract<Decision, { kind: 'result' }>
+/** Decision on a line about all payments of a batch. */
+type WholeDecision = Extract<Decision, { kind: 'collected' | 'batch_ended' }>
 
-const contradicted = (line: MoneyLine, { payment, isSuccess }: ResultVerdict): LineToList => ({
-  line,
-  kind: isSuccess ? 'credit' : 'return',
-  proposed: payment.id,
-  amount: null,
-})
-
-/** Returns the part of an entry that is the bank's fee, as a line of its own. */
-const feeOf = (line: MoneyLine, { payment, beyondMinor }: ResultVerdict): LineToList => ({
-  line,
-  kind: 'other',
-  proposed: payment.id,
-  amount: { amountMinor: beyondMinor, currency: payment.currency },
-})
-
-/** Writes what was read and listed in a portion, and how far the file has been worked on. */
-async function writeEnd(
-  tx: Transaction,
-  { deps, context, file }: Reading,
-  decided: readonly Decided[],
-  listed: readonly LineToList[],
-  counts: Counts,
-): Promise<void> {
-  const { now } = context.moment
-  await writeListedLines(tx, deps, { file, now }, listed)
-  const references = decided.flatMap(({ reference }) => (reference === null ? [] : [reference]))
-  sendReadReferences(tx, file, references, now)
-  sendFileProgress(tx, file.id, decided.length, { ...counts, unmatched: listed.length })
+/** Applies a line that may be about all payments of a batch: to some of them at a time, then the line itself is done, with what is over its entry. */
+async function applyToBatch(reading: Reading, line: NamingLine, lines: readonly ResultLine[]): Promise<void> {
+  const whole = await inTransaction(reading, (tx) => wholeDecision(tx, reading, line))
+  if (whole) await applyToPayments(reading, line, whole)
+  await inTransaction(reading, (tx) => applyPortion(tx, reading, lines, { whole }))
 }
 
-/** Finds what lines are about, and decides on each. */
-async function decide(tx: Transaction, { context, file }: Reading, lines: readonly MoneyLine[]): Promise<Decided[]> {
-  const account = context.account.id
-  const references = lines.map(referenceIn)
-  const named = lines.map(({ references: own }) => ({ id: paymentIdOf(account, own), token: batchTokenOf(own) }))
-  const ids = named.flatMap(({ id }) => (id === null ? [] : [id]))
-  const tokens = named.flatMap(({ id, token }) => (id === null && token !== null ? [token] : []))
-  const asked = references.flatMap((reference, index) => (reference ? [{ ...reference, place: BigInt(index) }] : []))
-  const [read, payments, batches] = await Promise.all([
-    asked.length === 0 ? [] : listReadReferences(tx, file, asked),
-    ids.length === 0 ? [] : listSentPayments(tx, ids),
-    tokens.length === 0 ? [] : listSentBatches(tx, tokens),
-  ])
-  const readAt = new Map(read.map((one) => [Number(one.place), one]))
-  const paymentOf = new Map<unknown, SentPayment>(payments.map((payment) => [payment.id, payment]))
-  const batchOf = new Map<unknown, SentBatch>(batches.map((batch) => [batch.token, batch]))
-  return lines.map((line, index): Decided => {
-    const reference = references[index] ?? null
-    const { id, token } = named[index] ?? { id: null, token: null }
-    const about = knownOf(file, paymentOf.get(id), batchOf.get(token))
-    return { line, reference, verdict: isKnown(readAt.get(index), about) ? { kind: 'known' } : decisionOn(line, about) }
-  })
-}
-
-const knownOf = (
-  { gatewayId }: ResultFile,
-  payment: SentPayment | undefined,
-  batch: SentBatch | undefined,
-): KnownOfLine => {
-  const own = <T extends { gatewayId: Id }>(one: T | undefined) => (one?.gatewayId === gatewayId ? one : undefined)
-  return {
-    payment: own(payment),
-    batch: own(batch),
-    isOfOtherGateway: !own(payment ?? batch) && (payment ?? batch) !== undefined,
+/** Returns the decision on a line if it is about all payments of a batch; one that has begun goes on, whatever has changed since. */
+async function wholeDecision(tx: Transaction, reading: Reading, line: NamingLine): Promise<WholeDecision | null> {
+  const { isLineStarted } = await getFileProgress(tx, reading.file.id)
+  const named = namedIn(await factsOfNamed(tx, reading.file.gatewayId, [line]), line)
+  if (isLineStarted && line.kind === 'part') {
+    assert(named.batch, 'a line that was begun names a batch')
+    return { kind: 'collected', batch: named.batch }
   }
+  if (!isLineStarted && (await findKnown(tx, reading, [line], [named])).has(0)) return null
+  const decision = decisionOn(line, named, reading)
+  return decision.kind === 'collected' || decision.kind === 'batch_ended' ? decision : null
 }
 
-/** Rule: what another gateway's file had is known, but not what that gateway could not apply because it is this one's. */
-const isKnown = (read: ReadReference | undefined, { payment, batch }: KnownOfLine): boolean =>
-  read !== undefined && (read.isOfGateway || !(payment ?? batch))
-
-/** Returns the bank reference of a line with its account, as hashes. */
-function referenceIn(line: MoneyLine): BankReference | null {
-  const reference = bankReferenceOf(line)
-  const account = accountOf(line)
-  return reference === null
-    ? null
-    : { reference: hashOf(reference), ofAccount: account === null ? null : hashOf(account) }
-}
-
-/** Returns the first half of a hash: it only has to be distinct. */
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16)
-
-/** Applies a line that may be about all payments of a batch: to some of them at a time, then the line itself is done. */
-async function applyToBatch(reading: Reading, line: MoneyLine): Promise<void> {
-  const [first] = await inTransaction(reading, (tx) => decide(tx, reading, [line]))
-  if (first?.verdict.kind !== 'results') return inTransaction(reading, (tx) => applyPortion(tx, reading, [line]))
-  const { batch, isSuccess } = first.verdict
+async function applyToPayments(reading: Reading, line: NamingLine, whole: WholeDecision): Promise<void> {
+  const { account } = reading.context
+  const db = reading.deps.db.reader(account.id)
+  const list = whole.kind === 'collected' ? listToCredit : listToEnd
+  const apart = line.kind === 'status' ? line.apart.map((references) => paymentIdOf(account.id, references)) : []
   let after = 0n
   for (;;) {
-    const some = await listPaymentsOfBatch(
-      reading.deps.db.reader(reading.context.account.id),
-      reading.context.account.id,
-      batch.id,
-      { isSuccess, after, limit: PAYMENTS_AT_ONCE },
-    )
+    const some = await list(db, account.id, whole.batch.id, after, PAYMENTS_AT_ONCE)
     const last = some.at(-1)
-    if (last === undefined) break
+    if (last === undefined) return
     after = last.id
-    await inTransaction(reading, async (tx) => {
-      await lockCustomers(tx, [...new Set(some.map(({ customerId }) => customerId))], true)
-      for (const payment of some)
-        if (
-          (await applyOne(tx, reading, line, { id: payment.id, actionDate: batch.actionDate }, isSuccess)) === 'applied'
-        )
-          sendLineBegun(tx, reading.file.id)
-    })
+    const payments = some.filter(({ id }) => !apart.includes(id))
+    await inTransaction(reading, (tx) => applyToSome(tx, reading, line, { whole, payments }))
   }
-  await inTransaction(reading, (tx) =>
-    writeEnd(tx, reading, [first], [], { matched: 1, applied: 0, alreadyKnown: 0, unmatched: 0 }),
-  )
 }
 
-const applyOne = (
+async function applyToSome(
   tx: Transaction,
-  { deps, context }: Reading,
-  line: MoneyLine,
-  { id, actionDate }: Pick<SentPayment, 'id' | 'actionDate'>,
-  isSuccess: boolean,
-) => {
-  const on = dayOfResult(line.on, { actionDate, today: context.moment.today })
-  return applyLineResult(tx, context, id, { isSuccess, reason: line.code, on, source: 'file' }, deps.linesOfService)
+  reading: Reading,
+  line: NamingLine,
+  { whole, payments }: { whole: WholeDecision; payments: readonly PaymentOfBatch[] },
+): Promise<void> {
+  await lockCustomers(tx, [...new Set(payments.map(({ customerId }) => customerId))], true)
+  const { actionDate } = whole.batch
+  let changed = 0
+  for (const { id } of payments) {
+    const isChanged =
+      whole.kind === 'collected'
+        ? await credit(tx, reading, line as PartLine, { id, actionDate })
+        : (await endPayment(tx, reading, { id, actionDate }, { line: line as StatusLine, ending: whole.ending })) ===
+          'applied'
+    if (isChanged) changed += 1
+  }
+  const isCounted = line.kind === 'part' || !line.isInherited
+  sendLineBegun(tx, reading.file.id, { payments: changed, isCounted })
+}
+
+/** Keeps a booking of a whole collection as the credit of one of its payments, and settles that if it waits. Returns whether it did. */
+async function credit(
+  tx: Transaction,
+  { deps, context, file }: Reading,
+  line: PartLine,
+  { id, actionDate }: Pick<NonNullable<NamedByLine['payment']>, 'id' | 'actionDate'>,
+): Promise<boolean> {
+  const booked = line.entry.on ?? actionDate
+  const on = dayOfResult(booked, { actionDate, today: context.moment.today })
+  const result = { isSuccess: true, reason: null, on, source: 'file' as const }
+  const outcome = await applyLineResult(tx, context, id, result, deps.linesOfService)
+  const hasChanged = outcome === 'applied'
+  if (hasChanged || outcome === 'already')
+    sendBooking(tx, { paymentId: id, isCredit: true, on: booked, fileId: file.id, hasChanged })
+  return hasChanged
 }

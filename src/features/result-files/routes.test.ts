@@ -33,8 +33,12 @@ describe('a file', () => {
       Format: 'camt.053.001.02',
       Matched: 2,
       Applied: 2,
+      Payments: 2,
       AlreadyKnown: 0,
       Unmatched: 0,
+      OtherAccounts: 0,
+      Warnings: [],
+      Files: null,
     })
     expect(added.headers['location']).toBe(`/v1/resultfiles/${added.body.resultFileID}`)
     expect(await statusOf(shop)).toEqual(['Allocated', 'Failed', 'Pending'])
@@ -118,6 +122,8 @@ describe('a file', () => {
         Date: '2027-01-29T00:00:00Z',
         Amount: 3.5,
         CurrencyCode: 'EUR',
+        isCredit: false,
+        EntryAmount: null,
         Reference: reference,
         Name: 'Ada',
         Code: 'CHRG',
@@ -132,7 +138,7 @@ describe('a file', () => {
 })
 
 describe('without a bank reference', () => {
-  test('a fee that another file shows again is listed as the same, one with a reference is known', async () => {
+  test('a return that another file shows again is the one that is kept: nothing of it is listed, its fee neither', async () => {
     const shop = await bank(service, 2)
     const [plain, referenced] = shop.sent.map((line, index) =>
       entryXml({
@@ -144,10 +150,10 @@ describe('without a bank reference', () => {
       }),
     ) as [string, string]
     const first = await shop.send(statementXml([plain, referenced], { message: 'camt.054' }))
-    const [fee] = await linesOf(shop, first.body.resultFileID)
+    expect(counts(first.body)).toEqual([2, 2, 0, 2])
     const second = await shop.send(statementXml([plain, referenced]))
-    expect(counts(second.body)).toEqual([1, 0, 1, 1])
-    expect(await linesOf(shop, second.body.resultFileID)).toMatchObject([{ Amount: 3.5, sameAs: fee.lineID }])
+    expect(counts(second.body)).toEqual([1, 0, 1, 0])
+    expect(await linesOf(shop, second.body.resultFileID)).toEqual([])
   })
 
   test('a fee is not the same as an entry that was listed', async () => {
@@ -429,8 +435,7 @@ describe('what is refused', () => {
     ['an empty body', '', 400, null],
     ['what is no XML', '{"a": 1}', 400, null],
     ['a file that is cut off', FILE.slice(0, -20), 400, null],
-    ['another message', FILE.replace('camt.053.001.02', 'camt.052.001.02'), 400, null],
-    ['an amount with an exponent', FILE.replace('115.00', '1e5'), 400, null],
+    ['another message', FILE.replace('camt.053.001.02', 'camt.060.001.02'), 400, null],
     ['a document type', `<!DOCTYPE a [<!ENTITY b "c">]>${FILE.slice(FILE.indexOf('<Document'))}`, 400, null],
     ['200,000 nested elements', '<a>'.repeat(200_000), 400, null],
   ])('%s', async (_name, file, status, field) => {
@@ -457,7 +462,8 @@ describe('what is refused', () => {
     const shop = await bank(service, 0)
     const file = FILE + ' '.repeat(32 * 1024 * 1024 + 1 - Buffer.byteLength(FILE))
     expect((await shop.send(file)).status).toBe(413)
-    expect((await shop.send(file.slice(0, -1))).status).toBe(400)
+    // White space behind the document is left out.
+    expect((await shop.send(file.slice(0, -1))).status).toBe(201)
   })
 })
 

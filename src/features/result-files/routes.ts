@@ -1,6 +1,7 @@
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
+import { type Answer, noContent } from '../../platform/http/answer.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import {
   longOperation,
@@ -9,29 +10,36 @@ import {
   readOperation,
   writeOperation,
 } from '../../platform/http/operation.ts'
+import type { BodyOf } from '../../platform/wire/read.ts'
+import { isArchive } from '../../platform/archive/archive.ts'
 import { answerLine, type LineAnswer, resolveAnswer } from './answer-line.ts'
 import { openTexts } from './list-lines.ts'
-import { countResultFiles, listLinesOfFile, listResultFiles, lockListedLine } from './queries.ts'
+import { countResultFiles, type FileFilter, listLinesOfFile, listResultFiles, lockListedLine } from './queries.ts'
+import { fileBusy, type ResultDeps } from './deps.ts'
 import { receiveFile } from './receive.ts'
+import { receiveArchive } from './receive-archive.ts'
+import { ofArchive, ofFile, receivedShape } from './received-wire.ts'
 import { resultFileKind as file, resultLineKind as lineKind } from './record.ts'
 import {
+  fileFilters,
   GatewayQuery,
   listedFileShape,
   ResultLineIn,
   type OpenedLine,
-  resultFileShape,
   resultFileWithLinesShape,
 } from './wire.ts'
 import { invalid } from '../../kernel/fault.ts'
-import { type Answer, noContent } from '../../platform/http/answer.ts'
-import { fileBusy, type ResultDeps } from './deps.ts'
 
 const tag = 'Result files'
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024
-const FILE_TYPES = ['application/xml', 'text/xml', 'application/octet-stream']
+const ZIP_TYPES = ['application/zip', 'application/x-zip-compressed']
+const FILE_TYPES = ['application/xml', 'text/xml', 'application/octet-stream', ...ZIP_TYPES]
 
 const LINES_AT_ONCE = 200
+
+const isSentAsArchive = (contentType = ''): boolean =>
+  ZIP_TYPES.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
 
 type Deps = ResultDeps & { longDb: Database }
 
@@ -63,6 +71,8 @@ const reading = (deps: Deps): Operation[] => [
     path: '/v1/resultfiles',
     tag,
     summary: 'List the result files of banks, and reports of gateways that could not be applied',
+    filters: fileFilters,
+    filterOf: ({ isOpen }: BodyOf<typeof fileFilters>): FileFilter => ({ isOpen }),
     out: listedFileShape,
     rows: listResultFiles,
     count: countResultFiles,
@@ -86,18 +96,31 @@ const writing = (deps: Deps): Operation[] => [
     path: '/v1/resultfiles',
     tag,
     summary:
-      'Read a result file of a bank (pain.002, camt.053, camt.054) and apply what it matches; the same bytes again change nothing',
+      'Read a result file of a bank (pain.002, camt.052, camt.053, camt.054), or a ZIP archive of several, and apply what it matches; the same bytes again change nothing',
     rawBody: { types: FILE_TYPES, bytesMax: FILE_BYTES_MAX },
     query: GatewayQuery,
-    success: { status: 201, schema: resultFileShape.schema },
-    refusals: { 409: 'The gateway reads no files, or the file is of another account than its CreditorIBAN' },
+    success: {
+      status: 201,
+      schema: receivedShape.schema,
+      unchanged: 'Nothing was new: the answer of the first time',
+    },
+    refusals: { 409: 'The gateway reads no files, or no statement of the file is of its CreditorIBAN' },
     longKind: 'bank_file',
     endsWithCaller: true,
     refusal: fileBusy,
-    run: async (context, { query, bytes }, about) => {
+    run: async (context, { query: { gatewayID }, bytes, contentType }, about) => {
       if (bytes === undefined || bytes.length === 0) throw invalid('required', 'The body is the file; it is empty.')
-      const received = await receiveFile({ ...deps, db: deps.longDb, about }, context, query.gatewayID, bytes)
-      return received.isNew ? file.created(received.file, context) : file.answer(received.file, context)
+      const own = { ...deps, db: deps.longDb, about }
+      if (isArchive(bytes) || isSentAsArchive(contentType)) {
+        const archive = await receiveArchive(own, context, gatewayID, bytes)
+        const body = receivedShape.write(ofArchive(archive), writingOf(context))
+        return { status: archive.isNew ? 201 : 200, body }
+      }
+      const received = await receiveFile(own, context, gatewayID, bytes)
+      const written = receivedShape.write(ofFile(received.file), writingOf(context))
+      return received.isNew
+        ? file.created(received.file, context, written)
+        : file.answer(received.file, context, written)
     },
   }),
   writeOperation({
@@ -112,7 +135,9 @@ const writing = (deps: Deps): Operation[] => [
       schema: resultFileWithLinesShape.schema,
       read: (tx, context, { params }) => answerFile(tx, context, deps, params),
     },
-    refusals: { 409: 'The line was answered before, or the answer does not fit it' },
+    refusals: {
+      409: 'The line was answered before, the answer does not fit it, or money that may be the same was recorded before',
+    },
     record: async (tx, context, { params }) => {
       const { id } = await file.found(tx, context, params)
       const lineId = lineKind.pathId(params)

@@ -27,11 +27,6 @@ test('a statement of another account than the gateway collects for is 409, and n
   const entry = entryXml({ reference: shop.reference(shop.sent[0]!), code: 'AC04' })
   const other = await shop.send(statementXml([entry], { iban: 'NL91ABNA0417164300' }))
   expect([other.status, other.body.Errors[0].Field]).toEqual([409, 'gatewayID'])
-  const both = statementXml([entry]).replace(
-    '</Stmt>',
-    '</Stmt><Stmt><Acct><Id><Othr><Id>1</Id></Othr></Id></Acct></Stmt>',
-  )
-  expect((await shop.send(both)).status).toBe(409)
   expect(await statusesOf(shop)).toEqual(['Pending'])
   expect((await shop.client.get('/v1/resultfiles')).body).toEqual([])
   expect((await shop.send(statementXml([entry], { iban: IBAN }))).status).toBe(201)
@@ -42,13 +37,10 @@ test('a statement that names no account may be of another, and is 409 where the 
   const shop = await bank(service, 1, { settings: {} })
   const entry = entryXml({ reference: shop.reference(shop.sent[0]!), code: 'AC04' })
   const nameless = (file: string) => file.replace(/<Acct>.*?<\/Acct>/, '')
-  const [noted, second] = [{ message: 'camt.054' }, '</Stmt><Stmt><CreDtTm>2027-02-01T18:00:00</CreDtTm>']
   const files = [
     nameless(statementXml([entry])),
     nameless(statementXml([])),
-    nameless(statementXml([entry], noted)),
-    statementXml([`${second}${entry}`]),
-    statementXml([entry, second]),
+    nameless(statementXml([entry], { message: 'camt.054' })),
   ]
   for (const file of files) {
     const reply = await shop.send(file)

@@ -1,5 +1,5 @@
 import { addBankDays } from '../../kernel/bank-days.ts'
-import { earliest, type IsoDate } from '../../kernel/calendar.ts'
+import { addDays, earliest, type IsoDate, later } from '../../kernel/calendar.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -14,12 +14,12 @@ import { lockCustomers } from '../customers/queries.ts'
 import { adapterOf, daysOfBatches } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { settleAfterDays } from '../gateways/sepa-settings.ts'
-import { type BatchToSettle, listAccountsToSettle, listBatchesToSettle, listPaymentsOfBatch } from './match-queries.ts'
 import type { ResultDeps } from './deps.ts'
+import { type BatchToSettle, listAccountsToSettle, listBatchesToSettle, listDebitsToSettle } from './match-queries.ts'
 
 /**
  * Settling without a booking. Rule: a file that was downloaded is taken for handed over, and its debits for received, some bank days after their
- * day; a return that comes later reverses them.
+ * day, but not while a line about them waits for a person; a return that comes later reverses them.
  */
 
 type SettleDeps = Omit<ResultDeps, 'db'>
@@ -59,23 +59,20 @@ async function settleBatch(
   on: IsoDate,
 ): Promise<void> {
   const { id: account } = context.account
+  const result = { isSuccess: true, reason: null, on, source: 'file' as const }
   let after = 0n
   for (;;) {
-    const page = { isSuccess: true, after, limit: PAYMENTS_AT_ONCE }
-    const some = await listPaymentsOfBatch(db.reader(account), account, id, page)
+    const from = after
+    const some = await listDebitsToSettle(db.reader(account), account, id, from, PAYMENTS_AT_ONCE)
     const last = some.at(-1)
     if (last === undefined) return
     after = last.id
     await db.transaction(account, async (tx) => {
       await lockCustomers(tx, [...new Set(some.map(({ customerId }) => customerId))], true)
-      for (const payment of some)
-        await applyLineResult(
-          tx,
-          context,
-          payment.id,
-          { isSuccess: true, reason: null, on, source: 'file' },
-          linesOfService,
-        )
+      // A file that was read meanwhile may have listed something of them.
+      for (const payment of await listDebitsToSettle(tx, account, id, from, some.length))
+        if (some.some((one) => one.id === payment.id))
+          await applyLineResult(tx, context, payment.id, result, linesOfService)
     })
   }
 }
@@ -99,8 +96,9 @@ export const settlingDuty = (deps: SettleDeps): Duty => ({
 /** Makes the part that settling has in the days of a moved clock. */
 export const settlingOfDay = (deps: SettleDeps): AfterDay => ({
   findAfter: async (db, account, day, until) => {
-    const days = (await listDue(db, deps, account)).map(({ on }) => on)
-    return earliest(...days.filter((on) => on > day && on <= until))
+    // What waited for a person is settled on the first day after.
+    const days = (await listDue(db, deps, account)).map(({ on }) => later(on, addDays(day, 1)))
+    return earliest(...days.filter((on) => on <= until))
   },
   work: async (db, account, moment, actor) => {
     await settleDay(db, deps, backgroundContext(account, moment, { actor }))

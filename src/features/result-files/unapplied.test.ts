@@ -17,7 +17,19 @@ test('a report of a gateway that cannot be applied is listed once for a person, 
   await workAt(service, client)
   await workAt(service, client)
   const files = (await client.get('/v1/resultfiles')).body
-  const event = { Sha256: null, Format: 'event', Matched: 0, Applied: 0, AlreadyKnown: 0, Unmatched: 1, Open: 1 }
+  const event = {
+    Sha256: null,
+    Format: 'event',
+    OtherAccounts: null,
+    Files: null,
+    Warnings: null,
+    Payments: null,
+    Matched: 0,
+    Applied: 0,
+    AlreadyKnown: 0,
+    Unmatched: 1,
+    Open: 1,
+  }
   expect(files).toEqual([
     { resultFileID: expect.any(Number), ...event },
     { resultFileID: expect.any(Number), ...event },
@@ -36,6 +48,8 @@ test('a report of a gateway that cannot be applied is listed once for a person, 
       Name: null,
       Code: 'charge',
       State: 'open',
+      isCredit: null,
+      EntryAmount: null,
       sameAs: null,
       paymentID: null,
       invoiceID: null,

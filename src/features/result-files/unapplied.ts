@@ -6,33 +6,41 @@ import { identifierOf } from '../gateway-reports/rules.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { sealTexts } from './list-lines.ts'
-import { drawLineIds, insertResultFile, sendListedLines } from './queries.ts'
+import { NOT_COMPARED } from './not-compared.ts'
+import { drawLineIds, insertResultFile, type NewLine, sendListedLines } from './queries.ts'
 
 /** Format of what is listed of a report of a gateway. */
 const EVENT = 'event'
-
+/** A report has no statements. */
+const NOT_COUNTED = { otherAccounts: null, statusMissing: null }
 /** Makes the function that lists a report that could not be applied, as a file of one line. */
 export const unappliedReports =
   (deps: Pick<GatewayDeps, 'envelope'>) =>
   async (tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void> => {
     const { now, today } = context.moment
-    const about = { gatewayId: report.gatewayId, sha256: null, format: EVENT, unmatched: 1, isFinished: true }
+    const about = {
+      gatewayId: report.gatewayId,
+      sha256: null,
+      format: EVENT,
+      unmatched: 1,
+      ...NOT_COUNTED,
+      isFinished: true,
+    }
     const fileId = await insertResultFile(tx, about, now)
     const [id] = (await drawLineIds(tx, 1)) as [Id]
     const likeness = deps.envelope.keyedHash('result likeness')(`${tx.account}\n${EVENT}\n${report.id}`)
-    const line = {
+    const line: NewLine = {
+      ...NOT_COMPARED,
       id,
-      kind: 'other' as const,
+      kind: 'other',
       dated: today,
       amountMinor: null,
       currency: null,
       code: report.about,
       sealedTexts: sealTexts(deps, tx.account, id, { reference: reason, name: null }),
       likeness,
-      hasBankReference: false,
-      sameAs: null,
+      isCredit: null,
       paymentId: await paymentOf(tx, report),
-      invoiceId: null,
     }
     sendListedLines(tx, fileId, [line], now)
   }

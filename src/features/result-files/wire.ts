@@ -5,9 +5,12 @@ import { type BodyOf, objectOf, optional, type Properties, required } from '../.
 import {
   minorDigits,
   orNull,
+  outFlag,
   outId,
   outInteger,
+  outList,
   outNumber,
+  outObject,
   outText,
   outWord,
   type Portions,
@@ -15,19 +18,79 @@ import {
 import { allocationsIn, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import type { LineTexts } from './list-lines.ts'
 import type { ListedLine, ResultFile } from './queries.ts'
-import { LINE_KINDS, LINE_STATES } from './rules.ts'
+import { LINE_KINDS, LINE_STATES } from './kinds.ts'
+
+const warningShape = outObject(
+  {
+    Code: outText({ description: 'status_missing: entries without a status, which count as not booked' }),
+    Count: outInteger(),
+  },
+  'ResultFileWarning',
+)
+
+export const warningsOf = ({ statusMissing }: Pick<ResultFile, 'statusMissing'>) => {
+  if (statusMissing === null) return null
+  return statusMissing === 0 ? [] : [{ Code: 'status_missing', Count: statusMissing }]
+}
+
+/** Facts that a file, or an archive of several, answers of its bytes and its lines. */
+export type CountedFile = Pick<
+  ResultFile,
+  | 'sha256'
+  | 'format'
+  | 'matched'
+  | 'applied'
+  | 'payments'
+  | 'alreadyKnown'
+  | 'unmatched'
+  | 'otherAccounts'
+  | 'statusMissing'
+>
+
+/** File of an archive: what came of it, or the code and message with which it was refused. */
+export const archivedFileShape = outObject(
+  {
+    Name: outText({ description: 'As the archive has it' }),
+    resultFileID: orNull(outId('Null of a file that was refused, as are the next eight')),
+    Format: orNull(outText()),
+    Matched: orNull(outInteger()),
+    Applied: orNull(outInteger()),
+    Payments: orNull(outInteger()),
+    AlreadyKnown: orNull(outInteger()),
+    Unmatched: orNull(outInteger()),
+    OtherAccounts: orNull(outInteger()),
+    Warnings: orNull(outList(warningShape)),
+    Code: orNull(outText({ description: 'Of its refusal, as file_unreadable or other_account' })),
+    Message: orNull(outText()),
+  },
+  'ArchivedResultFile',
+)
+
+export const countColumns = {
+  Sha256: [
+    orNull(outText({ description: 'Of its bytes, in hex; null of a report of a gateway' })),
+    ({ sha256 }: CountedFile) => sha256?.toString('hex') ?? null,
+  ],
+  Format: [outText({ description: 'As camt.053.001.08, or event, or zip' }), ({ format }: CountedFile) => format],
+  Matched: [outInteger(), ({ matched }: CountedFile) => matched],
+  Applied: [outInteger(), ({ applied }: CountedFile) => applied],
+  Payments: [
+    orNull(outInteger({ description: 'Different payments that it changed' })),
+    ({ payments }: CountedFile) => payments,
+  ],
+  AlreadyKnown: [outInteger(), ({ alreadyKnown }: CountedFile) => alreadyKnown],
+  Unmatched: [outInteger(), ({ unmatched }: CountedFile) => unmatched],
+  OtherAccounts: [
+    orNull(outInteger({ description: 'Statements of other accounts, which were passed over' })),
+    ({ otherAccounts }: CountedFile) => otherAccounts,
+  ],
+  Warnings: [orNull(outList(warningShape)), warningsOf],
+} as const
 
 const fileColumns = {
   resultFileID: [outId(), ({ id }: ResultFile) => id],
-  Sha256: [
-    orNull(outText({ description: 'Of its bytes, in hex; null of a report of a gateway' })),
-    ({ sha256 }: ResultFile) => sha256?.toString('hex') ?? null,
-  ],
-  Format: [outText({ description: 'As camt.053.001.08, or event' }), ({ format }: ResultFile) => format],
-  Matched: [outInteger(), ({ matched }: ResultFile) => matched],
-  Applied: [outInteger(), ({ applied }: ResultFile) => applied],
-  AlreadyKnown: [outInteger(), ({ alreadyKnown }: ResultFile) => alreadyKnown],
-  Unmatched: [outInteger(), ({ unmatched }: ResultFile) => unmatched],
+  ...countColumns,
+  Files: [orNull(outList(archivedFileShape)), () => null],
 } as const
 
 const open = [
@@ -56,6 +119,17 @@ export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
       amountMinor === null || currency === null ? null : minorDigits(amountMinor, digitsOf(currency)),
   ],
   CurrencyCode: [orNull(outText()), ({ currency }) => currency],
+  isCredit: [
+    orNull(
+      outFlag('Whether the money came in; null of a status, and of lines that were read before directions were kept'),
+    ),
+    ({ isCredit }) => isCredit,
+  ],
+  EntryAmount: [
+    orNull(outNumber('Of the entry that the line is a part of; null of an entry as a whole')),
+    ({ entryMinor, currency }) =>
+      entryMinor === null || currency === null ? null : minorDigits(entryMinor, digitsOf(currency)),
+  ],
   Reference: [orNull(outText()), ({ reference: text }) => text],
   Name: [orNull(outText()), ({ name }) => name],
   Code: [orNull(outText()), ({ code }) => code],
@@ -88,11 +162,17 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   Format: ofFile(fileColumns.Format),
   Matched: ofFile(fileColumns.Matched),
   Applied: ofFile(fileColumns.Applied),
+  Payments: ofFile(fileColumns.Payments),
   AlreadyKnown: ofFile(fileColumns.AlreadyKnown),
   Unmatched: ofFile(fileColumns.Unmatched),
+  OtherAccounts: ofFile(fileColumns.OtherAccounts),
+  Warnings: ofFile(fileColumns.Warnings),
+  Files: ofFile(fileColumns.Files),
   Open: ofFile(open),
   Lines: arrivingColumn(resultLineShape, ({ lines }) => lines),
 })
+
+export const fileFilters = { isOpen: optional(flag()) } satisfies Properties
 
 export const GatewayQuery = objectOf({ gatewayID: required(requiredReference()) })
 
@@ -105,6 +185,7 @@ const answers = {
     'allocations',
     'LinkedAllocations',
   ),
+  isSeparate: optional(flag()),
   isClosed: optional(flag()),
 } satisfies Properties
 

@@ -232,3 +232,7 @@ function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boole
 /** Returns a text that rows have in common whose named properties are alike. */
 export const keyOf = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
   JSON.stringify(keys.map((key) => (row[key] == null ? null : String(row[key]))))
+
+/** Returns an array of bytes, as text. */
+export const byteas = (values: readonly (Buffer | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'null' : `"\\\\x${value.toString('hex')}"`)).join(',')}}`

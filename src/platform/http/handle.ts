@@ -53,6 +53,7 @@ export async function handleOperation(
     url: request.url,
     address: `${request.protocol}://${request.host}`,
     headers: request.headers,
+    contentType: request.contentType,
     isStrict,
     isRepresented,
     ignored,

@@ -236,6 +236,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'ReminderInput.*': STAYS,
   'ReplayWebhookInput.Types': 'Left out, they are those of the webhook.',
   'ResultLineInput.AutoApply': FALSE,
+  'ResultLineInput.isSeparate': FALSE,
   'ResultLineInput.customerID': 'Left out, paymentID or isClosed answers the line.',
   'ResultLineInput.isClosed': 'Left out, paymentID or customerID answers the line.',
   'ResultLineInput.paymentID': 'Left out, customerID or isClosed answers the line.',

@@ -21,8 +21,9 @@ export interface Input<Body, Query> {
   params: PathParams
   query: Query
   body: Body
-  /** Bytes sent to an operation with a raw body; undefined if none were. */
+  /** Bytes sent to an operation with a raw body, and the Content-Type that they were sent with; undefined if none were. */
   bytes?: Buffer
+  contentType?: string | undefined
   url: string
   /** The address of the service as the request reached it, behind TRUST_PROXY that of the proxy. */
   address: string

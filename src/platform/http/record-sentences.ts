@@ -284,9 +284,14 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
   'ReminderInput.isActive': 'Whether reminders of this kind are sent.',
   'ReplayWebhookInput.Types': 'The types of events that are sent again.',
   'ResultFileWithLines.Lines': 'The lines that wait, or waited, for a person.',
-  'ResultLine.Amount': 'The amount of the line; null where the file names none.',
-  'ResultLine.Code': 'The code of the bank for the reason; null where the file names none.',
+  'ResultLine.Amount': 'The amount of the line; null where the file names none, or one that cannot be used.',
+  'ResultLine.Code':
+    'The code of the bank for the reason; CHRG or difference of what is over, unreadable of what cannot be used, the word of a status; null where the file names none.',
   'ResultLine.Date': 'The day of the line.',
+  'ResultLine.paymentID':
+    'The payment that the line names, or that is proposed for it; once applied, the one it was applied to.',
+  'ResultLine.invoiceID': 'The invoice that is proposed for the line; once applied, the one that it paid.',
+  'ResultLine.sameAs': 'A line of another file that may be the same money.',
   'ResultLine.Kind': 'What the line says: a debit came back, money came in, or something else.',
   'ResultLine.Name': 'The name of the other side; null where the file names none.',
   'ResultLine.Reference': 'The reference of the other side; null where the file names none.',
@@ -295,6 +300,8 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
     'The customer whose payment the line is. Just one of paymentID, this and isClosed is sent.',
   'ResultLineInput.isClosed':
     'True closes the line without doing anything. Just one of paymentID, customerID and this is sent.',
+  'ResultLineInput.isSeparate':
+    'True records the line although a line that may be the same money was recorded: it is another booking.',
   'ResultLineInput.paymentID': 'The payment that the line returns. Just one of this, customerID and isClosed is sent.',
   'RotateWebhookInput.Hours': 'For how many hours the present Secret signs beside the new one.',
   'SalesOfPeriod.Name': 'The name of the customer.',

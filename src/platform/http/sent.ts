@@ -23,6 +23,7 @@ export interface Sent {
   url: string
   address: string
   headers: FastifyRequest['headers']
+  contentType: string | undefined
   isStrict: boolean
   isRepresented: boolean
   ignored: IgnoredNames
@@ -72,7 +73,7 @@ export function gatherInput(sent: Sent, context: RequestContext, problems: Probl
     params: sent.params,
     query: query === REFUSED ? {} : query,
     body: body === REFUSED ? {} : body,
-    ...('bytes' in sent.body ? { bytes: sent.body.bytes } : {}),
+    ...('bytes' in sent.body ? { bytes: sent.body.bytes, contentType: sent.contentType } : {}),
     url: sent.url,
     address: sent.address,
     headers: sent.headers,
