@@ -412,6 +412,8 @@ export const FIELD_SENTENCES: Readonly<Record<string, string>> = {
   positiveAdjustmentType: 'The kind of positive adjustment.',
   recurringinvoiceTaxID: 'The identifier of the tax of the recurring invoice.',
   rules: 'The rules of the tax; the one that fits a customer best decides.',
+  Warnings: 'Everything that was passed over because of a fault of the file; null where it was not counted.',
+  Files: 'The files of an archive, in its order; null of a file alone.',
   sameAs:
     'The earlier line that reads the same, of this file or another; null where there is none. Look whether both are meant.',
   sendReceipt: 'Whether a receipt is mailed to the customer.',

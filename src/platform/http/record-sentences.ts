@@ -283,6 +283,9 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
   'ReminderInput.Kind': 'The kind of reminder; one that is not in the list stays as it is.',
   'ReminderInput.isActive': 'Whether reminders of this kind are sent.',
   'ReplayWebhookInput.Types': 'The types of events that are sent again.',
+  'ArchivedResultFile.Format': 'The message and its version, as camt.053.001.08; null of a file that was refused.',
+  'ArchivedResultFile.OtherAccounts': 'Statements of other accounts, which were passed over.',
+  'ResultFileWarning.Count': 'How often it was passed over.',
   'ResultFileWithLines.Lines': 'The lines that wait, or waited, for a person.',
   'ResultLine.Amount': 'The amount of the line; null where the file names none, or one that cannot be used.',
   'ResultLine.Code':

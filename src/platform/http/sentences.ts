@@ -140,6 +140,8 @@ const PARAMETER_SENTENCES: Readonly<Record<string, string>> = {
   'deletePackageByGivenId.packageID': 'The identifier of the package. Left out, the body names it.',
   isDetailed:
     'With true the kind, the expiry, the bank and the mandate of each method are shown too, and an IBAN by its country and last four digits. Left out, false.',
+  isOpen:
+    'With true only files with lines that wait for a person, with false only those without. Left out, all are listed.',
   'listEvents.RecordType':
     'Limits the list to events of records of this kind, with RecordID or without. Left out, those of all are listed.',
   'listEvents.type': 'Limits the list to events of this type. Left out, all are listed.',
