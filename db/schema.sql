@@ -2050,12 +2050,15 @@ create table result_files (
   entry_counted_minor bigint default 0 not null,
   has_unknown_part boolean default false not null,
   is_entry_known boolean default true not null,
+  is_to_be_sent_again boolean default false not null,
+  again_begun_at timestamp with time zone,
   constraint result_files_pkey PRIMARY KEY (account_id, result_file_id),
   constraint result_files_once UNIQUE (account_id, gateway_id, sha256),
   constraint result_files_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint result_files_check CHECK (((sha256 IS NULL) = (format = 'event'::text))),
   constraint result_files_sha256_check CHECK ((length(sha256) = 32))
 );
+CREATE INDEX result_files_to_send_again ON result_files USING btree (account_id, result_file_id) WHERE is_to_be_sent_again;
 alter table result_files enable row level security;
 create policy account on result_files to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on result_files to perennial_app;
@@ -2899,6 +2902,17 @@ begin
     due := due + more;
   end loop;
   return due;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION count_files_to_send_again()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return (select count(*) from result_files where is_to_be_sent_again);
 end $function$
 ;
 

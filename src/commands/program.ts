@@ -55,6 +55,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addSeal(program, run)
   addGateways(program, run)
   addMail(program, run)
+  addResultFiles(program, run)
   addSeeding(program, run)
   return program
 }
@@ -376,6 +377,21 @@ function addGateways(program: Command, run: Runner): void {
     .action((gateway: Id | undefined, options: { account?: Id; json?: boolean }) =>
       run(options, async (context) =>
         (await import('./gateway.ts')).testGatewaysCommand(context, { account: options.account, gateway }),
+      ),
+    )
+}
+
+function addResultFiles(program: Command, run: Runner): void {
+  program
+    .command('resultfiles')
+    .description('files in which banks answer to debits')
+    .command('to-send-again')
+    .description('list the files whose bytes are to be sent once more after an upgrade')
+    .option('--account <id>', 'only this account; otherwise all', idValue)
+    .addOption(json())
+    .action((options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./result-files.ts')).filesToSendAgainCommand(context, options.account),
       ),
     )
 }

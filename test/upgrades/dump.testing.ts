@@ -27,6 +27,9 @@ const unpacked = (name: string): string => gunzipSync(readFileSync(new URL(name,
 
 export const besideDump = (name: string): BesideDump => JSON.parse(unpacked(`${name}.json.gz`)) as BesideDump
 
+/** Returns a dump as SQL that the driver takes at once. */
+export const dumpText = (name: string): string => unpacked(`${name}.sql.gz`)
+
 /** Loads a dump into a new database by the driver. */
 export async function loadDump(name: string): Promise<Connection> {
   const server = inject('databaseServer')
@@ -37,7 +40,7 @@ export async function loadDump(name: string): Promise<Connection> {
     await client.query(text).finally(() => client.end())
   }
   await query({ ...server, database: 'postgres' }, `create database ${database}`)
-  await query({ ...server, database }, unpacked(`${name}.sql.gz`))
+  await query({ ...server, database }, dumpText(name))
   return { ...server, database }
 }
 

@@ -25,6 +25,8 @@ export interface Reading {
   gateway: Gateway
   file: ResultFile
   lease: Lease
+  /** It is read once more, and these are lines that the first reading took for known. */
+  isAgain: boolean
 }
 
 /** Makes the refusal of a second file while one is worked on. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
+import { dyingAt } from '../../../test/support/dying-database.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { momentOf } from '../../kernel/context.ts'
-import type { Database } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
@@ -10,24 +10,6 @@ import { receiveFile } from './receive.ts'
 import { bank, entryXml, statementXml } from './result-files.testing.ts'
 
 const service = await startTestService()
-
-/** A database of a process that dies at its nth transaction: nothing of that one and those after it is committed. */
-function dyingAt(db: Database, nth: number): Database {
-  let count = 0
-  return {
-    ...db,
-    transaction: (account, work, settings) =>
-      db.transaction(
-        account,
-        async (tx) => {
-          const done = await work(tx)
-          if ((count += 1) >= nth) throw new Error('killed')
-          return done
-        },
-        settings,
-      ),
-  }
-}
 
 test('killed anywhere, the same bytes go on where it was: each line is done once, and the counts are those of one reading', async () => {
   const LINES = 4

@@ -21,7 +21,7 @@ import type { NamedByLine } from './rules.ts'
  */
 
 /** Returns the first half of a hash: it only has to be distinct. */
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16)
+export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16)
 
 const bookingOf = (line: ResultLine, gatewayId: Id, named: string | null, remainder: Remainder | null = null) => {
   const key = bookingKeyOf(line, { gatewayId, remainder, named })

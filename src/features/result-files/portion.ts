@@ -50,6 +50,8 @@ export class LinePortion {
   /** Entries of which parts were worked on. */
   readonly #worked = new Set<string>()
   readonly #begunBatches: Set<Id>
+  /** Lines that the first reading of the file counted as known. */
+  #linesAgain = 0
   #entry: EntryProgress
   /** The payment that the last part names. */
   #lastPaymentId: Id | null = null
@@ -95,9 +97,10 @@ export class LinePortion {
     await closeSumsOf(tx, this.#reading, this.#worked)
     await writeListedLines(tx, this.#reading, this.#listed)
     this.#bookings.send(tx, this.#reading)
+    const alreadyKnown = this.#counts.alreadyKnown - this.#linesAgain
     sendFileProgress(tx, this.#reading.file.id, {
       linesDone,
-      counts: { ...this.#counts, unmatched: this.#listed.length },
+      counts: { ...this.#counts, alreadyKnown, unmatched: this.#listed.length },
       progress: { ...this.#entry, begunBatches: [...this.#begunBatches] },
     })
   }
@@ -105,6 +108,7 @@ export class LinePortion {
   /** Notes what later lines and files are compared with. */
   #note(line: PartLine | StatusLine, decision: Decision | { kind: 'known' }): void {
     if (line.kind === 'status') return
+    if (this.#reading.isAgain) this.#linesAgain += 1
     const named = namedIn(this.#facts, line)
     this.#entry = progressBehind(line.index === 1 ? ENTRY_BEGUN : this.#entry, line, decision)
     this.#lastPaymentId = (named.payment ?? named.otherPayment)?.id ?? null

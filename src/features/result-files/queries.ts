@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, byteas, dates } from '../../platform/database/columns.ts'
-import { column, fragment, type Fragment, sql } from '../../platform/database/sql.ts'
+import { column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { LineKind, LineState } from './kinds.ts'
 
@@ -38,10 +38,13 @@ export interface ResultFile extends Omit<Counts, 'payments'> {
   /** Lines that have been worked on. */
   linesDone: number
   isFinished: boolean
+  /** Lines of it were taken for known by a program that compared references alone: its bytes are read once more. */
+  isToBeSentAgain: boolean
 }
 
 const fileColumns = (account: AccountId): Fragment => fragment`
   f.result_file_id as "id", f.gateway_id as "gatewayId", f.sha256, f.format, f.lines_done as "linesDone", f.finished_at is not null as "isFinished",
+  f.is_to_be_sent_again as "isToBeSentAgain",
   f.matched, f.applied, f.already_known as "alreadyKnown", f.unmatched, f.payments,
   f.other_accounts as "otherAccounts", f.status_missing as "statusMissing",
   (select count(*)::integer from result_lines l
@@ -62,13 +65,17 @@ export const findFileByHash = (db: Queryable, account: AccountId, gatewayId: Id,
 export interface FileFilter {
   /** Whether some of its lines still wait for a person. */
   isOpen?: boolean | null
+  isToBeSentAgain?: boolean | null
 }
 
-const wanted = (account: AccountId, { isOpen }: FileFilter): Fragment =>
-  isOpen == null
-    ? fragment``
-    : fragment`and exists (select from result_lines l
-        where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') = ${isOpen}`
+const wanted = (account: AccountId, { isOpen, isToBeSentAgain }: FileFilter): Fragment => fragment`
+  ${
+    isOpen == null
+      ? NOTHING
+      : fragment`and exists (select from result_lines l
+          where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') = ${isOpen}`
+  }
+  ${isToBeSentAgain == null ? NOTHING : fragment`and f.is_to_be_sent_again = ${isToBeSentAgain}`}`
 
 export const listResultFiles = (
   db: Queryable,

@@ -12,6 +12,8 @@ import { UnreadableFile } from '../../platform/iso20022/unreadable.ts'
 import { adapterOf } from '../gateways/call.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { linesAgain } from './again.ts'
+import { beginSecondReading } from './again-queries.ts'
 import { fileBusy, type ResultDeps } from './deps.ts'
 import { findFileByHash, findResultFile, insertResultFile, type NewFile, type ResultFile } from './queries.ts'
 import { batchTokenOf, paymentIdOf } from './references.ts'
@@ -29,7 +31,7 @@ const PORTION_GRACE_MS = 1_000
 /** The lease under which the files of an account are worked on, one after the other. */
 const LEASE = 'result file'
 
-/** Works on a file. Returns what came of it, and whether it was new; the same bytes again change nothing. */
+/** Works on a file. Returns what came of it, and whether it was new; the same bytes again change nothing, unless they are to be sent again. */
 export async function receiveFile(
   deps: ResultDeps,
   context: RequestContext,
@@ -43,7 +45,7 @@ export async function receiveFile(
     throw conflict('gateway_unfit', `The gateway ${gatewayId} reports its results itself.`, 'gatewayID')
   const sha256 = createHash('sha256').update(bytes).digest()
   const known = await findFileByHash(deps.db.reader(account), account, gatewayId, sha256)
-  if (known?.isFinished) return { file: known, isNew: false }
+  if (known?.isFinished && !known.isToBeSentAgain) return { file: known, isNew: false }
   const iban = accountOf(deps, context, gateway)
   const checked = await checkFile(bytes, { account, iban, gone: deps.about?.gone })
   const { format, otherAccounts, statusMissing } = checked
@@ -51,9 +53,12 @@ export async function receiveFile(
   if (!begun.lease) return { file: begun.file, isNew: false }
   deps.about?.isAbout(String(begun.file.id))
   const portioned = { ...deps, db: endingAfter(deps.db, deps.about?.gone, PORTION_GRACE_MS) }
-  const reading = { deps: portioned, context, gateway, file: begun.file, lease: begun.lease }
-  const file = await underLease(deps.db, account, begun.lease, () => workThrough(reading, checked.lines()))
-  return { file, isNew: true }
+  const { isFinished: isAgain } = begun.file
+  const reading = { deps: portioned, context, gateway, file: begun.file, lease: begun.lease, isAgain }
+  const file = await underLease(deps.db, account, begun.lease, async () =>
+    workThrough(reading, isAgain ? await linesAgain(reading, checked) : checked.lines()),
+  )
+  return { file, isNew: !isAgain }
 }
 
 /** Returns the IBAN of the account that a gateway collects for; null where it has none. */
@@ -101,12 +106,13 @@ const begin = (
     const lease = await takeLease(tx, LEASE)
     if (!lease) throw fileBusy()
     const known = await findFileByHash(tx, tx.account, about.gatewayId, about.sha256)
-    if (known?.isFinished) {
+    if (known?.isToBeSentAgain) await beginSecondReading(tx, known.id, now)
+    else if (known?.isFinished) {
       await releaseLease(tx, lease)
       return { file: known, lease: undefined }
     }
     const id = known?.id ?? (await insertResultFile(tx, { ...about, unmatched: 0, isFinished: false }, now))
-    const file = known ?? (await findResultFile(tx, tx.account, id))
+    const file = known?.isFinished === false ? known : await findResultFile(tx, tx.account, id)
     assert(file, `result file ${id} exists`)
     return { file, lease }
   })

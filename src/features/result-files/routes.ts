@@ -72,7 +72,7 @@ const reading = (deps: Deps): Operation[] => [
     tag,
     summary: 'List the result files of banks, and reports of gateways that could not be applied',
     filters: fileFilters,
-    filterOf: ({ isOpen }: BodyOf<typeof fileFilters>): FileFilter => ({ isOpen }),
+    filterOf: ({ isOpen, isToBeSentAgain }: BodyOf<typeof fileFilters>): FileFilter => ({ isOpen, isToBeSentAgain }),
     out: listedFileShape,
     rows: listResultFiles,
     count: countResultFiles,

@@ -60,6 +60,7 @@ const part = ({ on, ...more }: PartWish = {}): PartLine => ({
   subFamily: null,
   code: null,
   references: NO_REFERENCES,
+  written: null,
   bankReference: null,
   name: null,
   text: null,

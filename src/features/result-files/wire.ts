@@ -98,9 +98,20 @@ const open = [
   ({ open }: ResultFile) => open,
 ] as const
 
+const toBeSentAgain = [
+  outFlag(
+    'Whether lines of it were taken for known before references of banks were held against amount and day: send its bytes once more',
+  ),
+  ({ isToBeSentAgain }: ResultFile) => isToBeSentAgain,
+] as const
+
 export const resultFileShape = recordShape<ResultFile>()('ResultFile', fileColumns)
 
-export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', { ...fileColumns, Open: open })
+export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', {
+  ...fileColumns,
+  Open: open,
+  isToBeSentAgain: toBeSentAgain,
+})
 
 /** Line with its texts, opened. */
 export type OpenedLine = ListedLine & LineTexts
@@ -169,10 +180,11 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   Warnings: ofFile(fileColumns.Warnings),
   Files: ofFile(fileColumns.Files),
   Open: ofFile(open),
+  isToBeSentAgain: ofFile(toBeSentAgain),
   Lines: arrivingColumn(resultLineShape, ({ lines }) => lines),
 })
 
-export const fileFilters = { isOpen: optional(flag()) } satisfies Properties
+export const fileFilters = { isOpen: optional(flag()), isToBeSentAgain: optional(flag()) } satisfies Properties
 
 export const GatewayQuery = objectOf({ gatewayID: required(requiredReference()) })
 

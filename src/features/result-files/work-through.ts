@@ -4,6 +4,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { releaseLease } from '../../platform/database/lease.ts'
 import type { ResultLine } from '../../platform/iso20022/result-lines.ts'
 import { recordChange } from '../events/record.ts'
+import { finishSecondReading } from './again-queries.ts'
 import { applyLines } from './apply.ts'
 import { fileBusy, type Reading } from './deps.ts'
 import { findResultFile, finishResultFile, type ResultFile } from './queries.ts'
@@ -29,7 +30,7 @@ export async function workThrough(reading: Reading, lines: Iterable<readonly Res
   deps.about?.gone?.throwIfAborted()
   return deps.db.transaction(context.account.id, async (tx) => {
     if (!(await releaseLease(tx, lease))) throw fileBusy()
-    await finishResultFile(tx, file.id, context.moment.now)
+    await (reading.isAgain ? finishSecondReading(tx, file.id) : finishResultFile(tx, file.id, context.moment.now))
     const done = await findResultFile(tx, tx.account, file.id)
     assert(done, `result file ${file.id} exists`)
     await recordChange(tx, context, resultFileKind, { type: 'result_file.read', row: done })

@@ -156,6 +156,7 @@ async function checkServer(
     ...(await checkSealed(client, server, config)),
     ...(await checkMadeSeal(client, server, config)),
     ...(await checkSales(client, server)),
+    ...(await checkFilesToSendAgain(client, server)),
     ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
   ]
 }
@@ -376,6 +377,25 @@ async function checkSales(client: pg.Client, { isSuperuser, isAppMember }: Serve
       'capture widget',
       `${count} sale${count === 1 ? ' waits' : 's wait'} for a person: the gateway is silent, or gives the charge back no more`,
       'list them with GET /v1/widgets/capturepaymethod/sales, and settle each by PUT …/sales/{captureSaleID}/result',
+    ),
+  ]
+}
+
+/** Checks for bank files whose lines were taken for known by their reference alone: money that they name was not booked. */
+async function checkFilesToSendAgain(client: pg.Client, { isSuperuser, isAppMember }: Server): Promise<Finding[]> {
+  if (!isSuperuser && !isAppMember) return []
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.count_files_to_send_again()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const { rows } = await client.query<{ n: number }>('select perennial.count_files_to_send_again()::int as n')
+  const count = rows[0]?.n ?? 0
+  if (count === 0) return []
+  return [
+    doubtful(
+      'bank files',
+      `${count} file${count === 1 ? ' was' : 's were'} read while a bank reference alone made a line known, which banks repeat`,
+      'list them with "perennial resultfiles to-send-again", and send the same bytes once more (docs/operate/result-files.md)',
     ),
   ]
 }

@@ -85,6 +85,8 @@ const PARAMETER_SENTENCES: Readonly<Record<string, string>> = {
   VatNo: 'Limits the list to customers with this VAT number, as it is written. Left out, all are listed.',
   isWrittenOff:
     'With true only invoices of which nothing is left to pay because of bad debt, with false all others. Left out, all are listed.',
+  isToBeSentAgain:
+    'With true only files whose bytes are to be sent once more, with false all others. Left out, all are listed.',
   poNumber: 'Limits the list to invoices with this purchase order number. Left out, all are listed.',
   packageCode: 'Limits the list to the package with this code. Left out, all are listed.',
   ComponentCode: 'Limits the list to the component with this code. Left out, all are listed.',

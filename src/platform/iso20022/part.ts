@@ -1,8 +1,8 @@
 import type { EntryFacts } from './entry.ts'
 import { directionOf } from './entry.ts'
 import { elementAt, elementsIn, textAt, type XmlElement } from './elements.ts'
-import type { BankAmount, BankEntry, BankReferences, PartLine } from './result-lines.ts'
-import { amountAt, codeAt, flagAt, nameAt, referenceAt, textsIn } from './values.ts'
+import type { BankAmount, BankEntry, BankReferences, PartLine, WrittenReference } from './result-lines.ts'
+import { amountAt, codeAt, flagAt, isPlaceholder, nameAt, referenceAt, textsIn } from './values.ts'
 
 /** Parts (TxDtls) of entries: as they stand in the file, and as they are once all of their entry is known. */
 
@@ -31,6 +31,7 @@ export interface RawPart {
   code: string | null
   references: BankReferences
   bankReference: string | null
+  written: WrittenReference | null
   name: string | null
   text: string | null
 }
@@ -60,6 +61,7 @@ export function partOf(
     code: codeAt(part, 'RtrInf/Rsn'),
     references: referencesOf(part, batch),
     bankReference: referenceAt(part, 'Refs/AcctSvcrRef') ?? placeIn(facts.bankReference, index),
+    written: writtenIn(entry, part, index),
     name: nameOf(part, facts.isCredit === true || hasReturnInformation),
     text: remittanceOf(part) ?? textAt(part, 'AddtlTxInf'),
   }
@@ -80,9 +82,17 @@ export const wholeOf = (entry: XmlElement, facts: EntryFacts, batch: XmlElement 
   code: null,
   references: referencesOf(undefined, batch),
   bankReference: placeIn(facts.bankReference, 1),
+  written: writtenIn(entry, undefined, 1),
   name: null,
   text: textAt(entry, 'AddtlNtryInf'),
 })
+
+function writtenIn(entry: XmlElement, part: XmlElement | undefined, index: number): WrittenReference | null {
+  const own = textAt(part, 'Refs/AcctSvcrRef')
+  const reference = own ?? textAt(entry, 'AcctSvcrRef')
+  if (reference === null) return null
+  return { text: own ?? `${reference}#${index}`, isPlaceholder: isPlaceholder(reference) }
+}
 
 /** Returns the bank's reference of something in an entry that has none of its own. */
 export const placeIn = (reference: string | null, place: number | 'over'): string | null =>
@@ -139,7 +149,8 @@ export function partLineOf(raw: RawPart, entry: BankEntry, isByInstructed: boole
   const isUnreadable = entry.isUnreadable || raw.isAmountUnreadable || isCredit === null
   const isContrary = !entry.isUnreadable && isCredit !== null && isCredit !== entry.isCredit
   const kind = raw.kind ?? (isContrary ? null : raw.kindOfEntry)
-  const { index, original, isReversal, hasReturnInformation, code, references, bankReference, name, text } = raw
+  const { index, original, isReversal, hasReturnInformation, code, references, bankReference, written, name, text } =
+    raw
   return {
     kind: 'part',
     entry,
@@ -156,6 +167,7 @@ export function partLineOf(raw: RawPart, entry: BankEntry, isByInstructed: boole
     code,
     references,
     bankReference,
+    written,
     name,
     text,
   }

@@ -21,6 +21,13 @@ export interface BankReferences {
   mandate: string | null
 }
 
+/** A bank's own reference as it stands in a file. */
+export interface WrittenReference {
+  /** Of a part; of its entry with the part's place, as 'NONREF#2', if the part has none. */
+  text: string
+  isPlaceholder: boolean
+}
+
 /** Booked entry (Ntry) of an account. Its parts refer to it; it is complete as soon as the first of them is handed over. */
 export interface BankEntry {
   /** IBAN, or the number that the bank gives in its place, as it spells it; null if its statement names none. */
@@ -75,6 +82,8 @@ export interface PartLine {
   references: BankReferences
   /** The bank's own reference, of the part; of the entry with the part's place in it, as 'REF#2', if the part has none. */
   bankReference: string | null
+  /** The same as it is written, a placeholder too; null if there is none. Programs before 0.1.0 compared lines by it. */
+  written: WrittenReference | null
   /** Other party: of a credit its payer, of a debit whom it was paid to or collected from. */
   name: string | null
   /** Remittance information, or else what the bank adds. */
