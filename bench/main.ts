@@ -9,6 +9,7 @@ import { benchSearch } from './search.ts'
 import { benchSince } from './since.ts'
 import { benchHistory } from './history.ts'
 import { benchIgnoredNames } from './ignored-names.ts'
+import { benchInvoice } from './invoice.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
 import { benchMail } from './mail.ts'
@@ -65,6 +66,7 @@ const programs: Record<string, () => Promise<void>> = {
   'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
   usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
   write: () => benchWrite({ times, isSmoke }),
+  invoice: () => benchInvoice({ times, isSmoke }),
   'invoice-list': () => benchInvoiceList({ times, isSmoke }),
   statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
   collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),

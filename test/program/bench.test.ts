@@ -21,6 +21,7 @@ const PROGRAMS = [
   'write',
   'usage',
   'payments',
+  'invoice',
   'invoice-list',
   'ignored-names',
   'statements',

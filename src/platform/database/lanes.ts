@@ -6,7 +6,7 @@ import type { LookupSize, Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendExchange } from './row-query.ts'
-import { accountScope } from './scoped-query.ts'
+import { accountScope, LASTING_PLANS, pageScope } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
@@ -111,7 +111,7 @@ export class Lanes {
     }
     try {
       const exchange = {
-        before: [accountScope(account)],
+        before: [lookup.size === 'page' ? pageScope(account) : accountScope(account)],
         statements: asked.map(({ statement }) => statement),
         rowsMax: LOOKUP_ROWS_MAX + 1,
       }
@@ -155,6 +155,7 @@ export class Lanes {
     client.on('end', forget)
     await client.connect()
     await limitReads(client)
+    await client.query(LASTING_PLANS)
     return client
   }
 

@@ -13,6 +13,19 @@ export const accountScope = (account: bigint): Statement => ({
   values: [account],
 })
 
+/**
+ * Makes plans last on a connection, see `Plans`: for what reads records by their identifiers. The parts of a view over rows and templates that a
+ * record is in seem dearer to PostgreSQL where it does not know the identifier, so it would plan each read anew, for twice what the read costs.
+ */
+export const LASTING_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)`
+
+/** Returns the same setting of the account for a page of a list on such a connection: its plans are fitted, because its limit counts. */
+export const pageScope = (account: bigint): Statement => ({
+  name: 'perennial_page_scope',
+  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', 'auto', true)",
+  values: [account],
+})
+
 /** The begin of a transaction, with the isolation that its connection has. */
 export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values: [] }
 
@@ -20,7 +33,7 @@ export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values
 export const COMMIT: Statement = { name: 'perennial_commit', text: 'commit', values: [] }
 
 /**
- * How statements of a transaction are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
+ * How statements are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
  * fits the list seems cheaper; for a list of one that costs more than running it. `lasting` plans are made once a connection, `fitted`
  * ones as PostgreSQL decides: for statements of thousands of rows.
  */

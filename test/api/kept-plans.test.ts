@@ -1,0 +1,102 @@
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { ORDER_OF_DAY } from '../../src/duties.ts'
+import { insertSubscribers, newRun, rateTermOf } from '../../src/features/billing-run/run.testing.ts'
+import { workRun } from '../../src/features/billing-run/run.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
+import { sql } from '../../src/platform/database/sql.ts'
+import { startTestService } from '../support/app.ts'
+import { addPackage } from '../support/shop.ts'
+import { type DocumentedOperation, operationsOf, readDocument } from './document.ts'
+import { rightBody, writeJson } from './samples.ts'
+import { makeWorld, pathOf } from './world.ts'
+
+/**
+ * Statements that read or write a single record are planned once a connection and not with every call: planning a view over rows and templates costs
+ * twice as much as reading it. PostgreSQL plans five times before it may keep a plan, and for ever where it finds a fitted one cheaper.
+ */
+
+/** Writes of thousands of records, whose plans are made for their lists. */
+const FITTED = new Set(['recordUsageInBulk'])
+
+const PLANNED_MAX = 5
+/** Look-ups take turns on two connections. */
+const CALLS = 2 * (PLANNED_MAX + 1)
+
+const service = await startTestService()
+const operations = operationsOf(await readDocument(service))
+const world = await makeWorld(service, operations, 'kept plans')
+const { client } = world
+
+/** Among many records, some thousand invoices by templates, PostgreSQL knows that a guess without the identifiers is dear. */
+async function fill(): Promise<void> {
+  const many = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
+  const rateTermID = rateTermOf(await addPackage(many))
+  await insertSubscribers(service, many, { rateTermID, dueOn: '2027-01-01', customers: 3000 })
+  const deps = { db: service.db, realClock: Date.now, order: ORDER_OF_DAY }
+  await workRun(deps, many.id, await newRun(service, many.id, '2027-01-01'))
+  const owner = new pg.Client(clientConfig(service.connection, undefined))
+  await owner.connect()
+  await owner.query('analyze')
+  await owner.end()
+}
+await fill()
+
+const PLANS = sql`select statement as "text", custom_plans::int as "fitted" from pg_prepared_statements`
+interface Planned {
+  text: string
+  fitted: number
+}
+
+/** Returns how often each statement was planned, on the connections of look-ups, which take turns, of credentials and of writes. */
+async function plansOfAll(): Promise<Map<string, number>> {
+  const { db } = service
+  const connections = [
+    ['lane', () => db.lookup(client.id).rows<Planned>(PLANS)],
+    ['lane', () => db.lookup(client.id).rows<Planned>(PLANS)],
+    ['credentials', () => db.credentials(client.id).rows<Planned>(PLANS)],
+    ['write', () => db.transaction(client.id, (tx) => tx.rows<Planned>(PLANS))],
+  ] as const
+  const found = new Map<string, number>()
+  for (const [kind, read] of connections)
+    for (const { text, fitted } of await read()) {
+      const name = `${kind}: ${text.replaceAll(/\s+/g, ' ').slice(0, 300)}`
+      found.set(name, Math.max(fitted, found.get(name) ?? 0))
+    }
+  return found
+}
+
+/** Calls each operation and returns the statements that were planned more often meanwhile than before a plan is kept. */
+async function plannedTooOften(called: readonly DocumentedOperation[], times: number): Promise<string[]> {
+  const before = await plansOfAll()
+  for (const operation of called) await call(operation, times)
+  return [...(await plansOfAll())]
+    .map(([name, fitted]) => [name, fitted - (before.get(name) ?? 0)] as const)
+    .filter(([, fitted]) => fitted > PLANNED_MAX)
+    .map(([name, fitted]) => `${fitted} × ${name}`)
+}
+
+async function call(operation: DocumentedOperation, times: number): Promise<void> {
+  for (let n = 0; n < times; n += 1) {
+    const path = pathOf(operation, world)
+    const body = rightBody(operation, world)
+    if (path) await client.request(operation.method, path, body === undefined ? undefined : writeJson(body))
+  }
+}
+
+describe('plans are kept', () => {
+  test('of every statement by which one record is read', async () => {
+    const reads = operations.filter(({ method, pathParams }) => method === 'GET' && pathParams.length > 0)
+    expect(reads.length).toBeGreaterThan(40)
+    expect(await plannedTooOften(reads, CALLS)).toEqual([])
+    const invoice = reads.filter(({ id }) => id === 'getInvoice')
+    expect(invoice).toHaveLength(1)
+    expect(await plannedTooOften(invoice, 50)).toEqual([])
+  })
+
+  test('of every statement of a write', async () => {
+    const writes = operations.filter(({ id, method }) => method !== 'GET' && !FITTED.has(id))
+    expect(writes.length).toBeGreaterThan(80)
+    expect(await plannedTooOften(writes, PLANNED_MAX + 1)).toEqual([])
+  })
+})
