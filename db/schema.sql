@@ -3491,11 +3491,13 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-    select b.account_id, b.batch_id from payment_batches b join accounts a on a.account_id = b.account_id
-     where b.state = 'build' and (a.clock_at is null or not b.needs_release or b.released_at is not null)
-       and not coalesce(b.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-       and not coalesce(b.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
-     order by b.account_id, b.batch_id limit 100;
+    select w.account_id, w.batch_id from (
+      select b.account_id, b.batch_id, row_number() over (partition by b.account_id order by b.batch_id) as turn
+        from payment_batches b join accounts a on a.account_id = b.account_id
+       where b.state = 'build' and (a.clock_at is null or not b.needs_release or b.released_at is not null)
+         and not coalesce(b.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+         and not coalesce(b.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+     order by w.turn, w.account_id limit 100;
 end $function$
 ;
 
@@ -3508,10 +3510,12 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-    select account_id, charge_id from capture_sales
-     where next_ask_at <= clock_timestamp()
-       and not coalesce(leased_until between clock_timestamp() and clock_timestamp() + interval '2 minutes', false)
-     order by next_ask_at limit 100;
+    select w.account_id, w.charge_id from (
+      select s.account_id, s.charge_id, s.next_ask_at, row_number() over (partition by s.account_id order by s.next_ask_at) as turn
+        from capture_sales s
+       where s.next_ask_at <= clock_timestamp()
+         and not coalesce(s.leased_until between clock_timestamp() and clock_timestamp() + interval '2 minutes', false)) as w
+     order by w.turn, w.next_ask_at limit 100;
 end $function$
 ;
 
@@ -3719,11 +3723,13 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-    select r.account_id, r.billing_run_id from billing_runs r
-     where r.finished_at is null
-       and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-       and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
-     order by r.created_at limit 100;
+    select w.account_id, w.billing_run_id from (
+      select r.account_id, r.billing_run_id, r.created_at, row_number() over (partition by r.account_id order by r.created_at) as turn
+        from billing_runs r
+       where r.finished_at is null
+         and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+         and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+     order by w.turn, w.created_at limit 100;
 end $function$
 ;
 
@@ -3736,11 +3742,13 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-    select r.account_id, r.card_removal_id from card_removals r
-     where r.finished_at is null
-       and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-       and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)
-     order by r.created_at limit 100;
+    select w.account_id, w.card_removal_id from (
+      select r.account_id, r.card_removal_id, r.created_at, row_number() over (partition by r.account_id order by r.created_at) as turn
+        from card_removals r
+       where r.finished_at is null
+         and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
+         and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+     order by w.turn, w.created_at limit 100;
 end $function$
 ;
 
@@ -3868,6 +3876,38 @@ begin
       return next;
       found_head := substring(found_head from 1 for 9) || decode(repeat('ff', 60), 'hex');
     end loop;
+  end loop;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_young_tables()
+ RETURNS TABLE(name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  known record;
+  has_many boolean;
+begin
+  for known in
+    select c.relname::text as of_name, c.reltuples, greatest(c.relpages, 1) as pages_known, coalesce(pg_stat_get_live_tuples(c.oid), 0) as noted,
+           pg_relation_size(c.oid) / current_setting('block_size')::bigint as pages
+      from pg_class c where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r' order by c.relname
+  loop
+    -- A page takes 291 rows at most.
+    if known.reltuples <= 0 and known.pages < 2 then
+      has_many := false;
+    elsif known.reltuples <= 0 and known.pages < 1000 then
+      execute format('select count(*) >= 500 from (select from %I limit 500) counted', known.of_name) into has_many;
+    elsif known.reltuples <= 0 then
+      has_many := known.reltuples < 0 or known.noted >= 500;
+    else
+      has_many := known.noted >= 10 * known.reltuples or known.pages >= 10 * known.pages_known;
+    end if;
+    if has_many then
+      return query select known.of_name;
+    end if;
   end loop;
 end $function$
 ;

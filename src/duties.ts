@@ -42,6 +42,7 @@ import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
 import { type NightlyCopies, nightlyCopyDuty } from './platform/backup/nightly.ts'
 import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
+import { youngTablesDuty } from './platform/database/young-tables.ts'
 import type { Duty } from './platform/duty.ts'
 
 /** The wiring of background work: the duties of a worker, and what falls due on a day, in its order. */
@@ -119,6 +120,7 @@ export const workerDuties = (
     scheduleDuty(runs),
     runDuty(runs),
     runPartsDuty(runs),
+    youngTablesDuty,
     sealingDuty,
     sumDaysDuty,
     forgettingDuty,

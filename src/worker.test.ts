@@ -33,6 +33,28 @@ test('a long duty delays no other', async () => {
   expect(rounds).toBe(4)
 })
 
+test('a round of a duty whose rounds overlap does not wait for the one before; they are bounded, and stopping waits for all of them', async () => {
+  const bell = notifying()
+  const releases: (() => void)[] = []
+  const run = () => new Promise<void>((resolve) => releases.push(resolve))
+  const worker = await started([{ name: 'overlapping', everyMs: 1000, wakesOn: 'called', overlaps: true, run }], bell)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(releases).toHaveLength(1)
+  bell.notify('called')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(releases).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(releases).toHaveLength(8)
+  let hasStopped = false
+  const stopped = worker.stop().then(() => (hasStopped = true))
+  for (const release of releases.slice(1)) release()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(hasStopped).toBe(false)
+  releases[0]?.()
+  await stopped
+  expect(releases).toHaveLength(8)
+})
+
 test('a duty that fails is tried again at its next round', async () => {
   let rounds = 0
   const failing = async () => {

@@ -15,6 +15,8 @@ export interface Worker {
 }
 
 const STOP_MS_MAX = 25_000
+/** Rounds of a duty whose rounds overlap: where the database does not answer they would become more and more. */
+const ROUNDS_MAX = 8
 
 class Stopped extends Error {}
 
@@ -59,25 +61,41 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
       }
     })
 
+  async function round(): Promise<void> {
+    const beganAtMs = steadyClock()
+    try {
+      if ((await duty.run(deps, goOn)) === 'again') wake()
+      outage.isOver(beganAtMs)
+    } catch (error) {
+      if (isStopping && (isOutage(error) || isCancelled(error)))
+        deps.log.info({ duty: duty.name }, 'a statement of a duty was ended, because the worker stops')
+      else if (isOutage(error)) outage.met(error)
+      else if (!(error instanceof Stopped))
+        deps.log.error({ err: error, duty: duty.name }, 'a duty of the worker failed; it is tried again')
+    }
+  }
+
   async function loop(): Promise<void> {
     while (!isStopping) {
       isCalled = false
-      const beganAtMs = steadyClock()
-      try {
-        if ((await duty.run(deps, goOn)) === 'again') isCalled = true
-        outage.isOver(beganAtMs)
-      } catch (error) {
-        if (isStopping && (isOutage(error) || isCancelled(error)))
-          deps.log.info({ duty: duty.name }, 'a statement of a duty was ended, because the worker stops')
-        else if (isOutage(error)) outage.met(error)
-        else if (!(error instanceof Stopped))
-          deps.log.error({ err: error, duty: duty.name }, 'a duty of the worker failed; it is tried again')
-      }
+      await round()
       if (!isStopping && !isCalled) await sleep()
     }
   }
 
-  const looping = loop()
+  async function overlappingLoop(): Promise<void> {
+    const rounds = new Set<Promise<void>>()
+    while (!isStopping) {
+      isCalled = false
+      const begun: Promise<void> = round().finally(() => rounds.delete(begun))
+      rounds.add(begun)
+      if (rounds.size >= ROUNDS_MAX) await Promise.race(rounds)
+      if (!isStopping && !isCalled) await sleep()
+    }
+    await Promise.all(rounds)
+  }
+
+  const looping = duty.overlaps ? overlappingLoop() : loop()
   return {
     name: duty.name,
     stop: async () => {

@@ -20,6 +20,11 @@ export interface Duty {
   everyMs: number
   /** The channel of notifications that begin the next round at once. */
   wakesOn?: string
+  /**
+   * Whether a round may begin while earlier ones are at work, after `everyMs` from the beginning of the last one or when it is called. Its work is bounded by
+   * an `AccountWork`, which passes over what is at work.
+   */
+  overlaps?: boolean
   /** Does one round; 'again' begins the next at once, because more waits than one round does. */
   run(deps: DutyDeps, goOn: GoOn): Promise<'again' | void>
 }

@@ -5,7 +5,7 @@ import { dateIn } from '../../kernel/zone.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { daysOfBatches } from '../gateways/call.ts'
@@ -24,27 +24,31 @@ const AT_A_TIME = 8
 type Worked = Omit<BuildDeps, 'db'>
 
 /** Builds batches that were submitted, of every account: it follows from a commit, also where the clock stands. */
-export const batchesDuty = (about: Worked): Duty => ({
-  name: 'batches',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: BUILD_CHANNEL,
-  run: async ({ db, log, realClock }, goOn) => {
-    const found = await listBatchesAtWork(db.unscoped)
-    let hasFailed = false
-    await sideBySide(found, AT_A_TIME, async ({ account: id, id: batchId }) => {
-      goOn()
-      const account = await getAccount(db.reader(id), id)
-      await buildBatch({ ...about, db }, account, momentOf(account, realClock), batchId, false).catch(
-        (error: unknown) => {
-          passOnOutage(error)
-          hasFailed = true
-          log.error({ err: errorFacts(error), account: String(id) }, 'a batch could not be built; it is tried again')
-        },
-      )
-    })
-    return found.length < BATCHES_A_LOOK || hasFailed ? undefined : 'again'
-  },
-})
+export function batchesDuty(about: Worked): Duty {
+  const atWork = new AccountWork(AT_A_TIME)
+  return {
+    name: 'batches',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: BUILD_CHANNEL,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const found = await listBatchesAtWork(db.unscoped)
+      let hasFailed = false
+      const begun = await atWork.each(found, async ({ account: id, id: batchId }) => {
+        goOn()
+        const account = await getAccount(db.reader(id), id)
+        await buildBatch({ ...about, db }, account, momentOf(account, realClock), batchId, false).catch(
+          (error: unknown) => {
+            passOnOutage(error)
+            hasFailed = true
+            log.error({ err: errorFacts(error), account: String(id) }, 'a batch could not be built; it is tried again')
+          },
+        )
+      })
+      return begun < BATCHES_A_LOOK || hasFailed ? undefined : 'again'
+    },
+  }
+}
 
 /** Makes the part that batches have in the days of a moved clock: what is submitted is built, what nobody released in time is open again. */
 export const batchesOfDay = (about: Worked): AfterDay => ({

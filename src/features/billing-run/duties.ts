@@ -2,6 +2,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Warn } from '../../kernel/context.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { whilePresent } from '../../platform/long/presence.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
 import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
@@ -23,6 +24,8 @@ export interface RunDutyDeps extends Pick<RunDeps, 'order' | 'hasMailServer'> {
 const LOOK_EVERY_MS = 5_000
 /** The number of runs that list_unfinished_runs returns at most. */
 const RUNS_A_LOOK = 100
+/** Runs of two accounts go side by side: a large one holds up no small one, and more would only share the processor and take memory. */
+const RUNS_AT_ONCE = 2
 
 /** Starts a billing run for every account at its midnight. */
 export const scheduleDuty = ({ order }: RunDutyDeps): Duty => ({
@@ -68,20 +71,23 @@ async function helpOne(
 }
 
 /** Works runs that wait, and those that a killed worker left. */
-export const runDuty = (about: RunDutyDeps): Duty => ({
-  name: 'billing runs',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: 'billing_run',
-  run: async (deps, goOn) => {
-    const runs = await listUnfinishedRuns(deps.db.unscoped)
-    for (const { account, id } of runs) {
-      goOn()
-      await workOne(deps, about, account, id, goOn)
-    }
-    // At a midnight of many accounts more wait than one look returns.
-    if (runs.length >= RUNS_A_LOOK) return 'again'
-  },
-})
+export function runDuty(about: RunDutyDeps): Duty {
+  const atWork = new AccountWork(RUNS_AT_ONCE)
+  return {
+    name: 'billing runs',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: 'billing_run',
+    overlaps: true,
+    run: async (deps, goOn) => {
+      const begun = await atWork.each(await listUnfinishedRuns(deps.db.unscoped), async ({ account, id }) => {
+        goOn()
+        await workOne(deps, about, account, id, goOn)
+      })
+      // At a midnight of many accounts more wait than one look returns.
+      if (begun >= RUNS_A_LOOK) return 'again'
+    },
+  }
+}
 
 async function workOne(
   { db, log, realClock }: DutyDeps,

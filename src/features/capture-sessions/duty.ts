@@ -5,7 +5,7 @@ import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Duty, DutyDeps } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
@@ -42,33 +42,36 @@ async function contextOf({ db, realClock }: DutyDeps, accountId: AccountId): Pro
   return backgroundContext(account, momentOf(account, realClock), { actor: ACTOR })
 }
 
-export const giveBackDuty = (deps: GatewayDeps & CapturedDeps): Duty => ({
-  name: 'capture sessions',
-  everyMs: LOOK_EVERY_MS,
-  run: async (duty, goOn) => {
-    const { db, log, realClock } = duty
-    const overdue = await listSessionsToGiveBack(db.unscoped, instantOf(realClock()))
-    for (const { account, id } of overdue) {
-      goOn()
-      await giveBackOverdue(db, await contextOf(duty, account), deps, id)
-    }
-    const asked = await listSalesToAsk(db.unscoped)
-    let hasFailed = false
-    await sideBySide(asked, AT_A_TIME, async ({ account, id }) => {
-      goOn()
-      const context = await contextOf(duty, account)
-      await resumeSale({ ...deps, db }, context, id).catch((error: unknown) => {
-        passOnOutage(error)
-        hasFailed = true
-        log.error(
-          { err: errorFacts(error), account: String(account) },
-          'a sale could not be asked about; it is tried again',
-        )
+export function giveBackDuty(deps: GatewayDeps & CapturedDeps): Duty {
+  const atWork = new AccountWork(AT_A_TIME)
+  return {
+    name: 'capture sessions',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async (duty, goOn) => {
+      const { db, log, realClock } = duty
+      const overdue = await listSessionsToGiveBack(db.unscoped, instantOf(realClock()))
+      for (const { account, id } of overdue) {
+        goOn()
+        await giveBackOverdue(db, await contextOf(duty, account), deps, id)
+      }
+      let hasFailed = false
+      const begun = await atWork.each(await listSalesToAsk(db.unscoped), async ({ account, id }) => {
+        goOn()
+        const context = await contextOf(duty, account)
+        await resumeSale({ ...deps, db }, context, id).catch((error: unknown) => {
+          passOnOutage(error)
+          hasFailed = true
+          log.error(
+            { err: errorFacts(error), account: String(account) },
+            'a sale could not be asked about; it is tried again',
+          )
+        })
       })
-    })
-    return (overdue.length < ROWS_A_LOOK && asked.length < ROWS_A_LOOK) || hasFailed ? undefined : 'again'
-  },
-})
+      return (overdue.length < ROWS_A_LOOK && begun < ROWS_A_LOOK) || hasFailed ? undefined : 'again'
+    },
+  }
+}
 
 /** Asks about every sale of an account that is at work, whether or not its wait is over. */
 async function resumeAll(db: Database, context: RequestContext, deps: GatewayDeps & CapturedDeps): Promise<void> {

@@ -5,7 +5,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork, piecesOf } from '../../platform/account-work.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { RETURN_CHANNEL } from '../customers/queries.ts'
@@ -27,12 +27,13 @@ const ACTOR = 'collection'
 
 /** Does work on some accounts side by side; one that fails is logged, and is done again with the next round. */
 const forAccounts = (
+  atWork: AccountWork,
   { db, log }: DutyDeps,
   ids: readonly AccountId[],
   goOn: GoOn,
   work: (account: Account) => Promise<unknown>,
 ) =>
-  sideBySide(ids, ACCOUNTS_AT_ONCE, async (id) => {
+  atWork.each(piecesOf(ids), async ({ account: id }) => {
     goOn()
     const account = await getAccount(db.reader(id), id)
     await work(account).catch((error: unknown) => {
@@ -43,39 +44,47 @@ const forAccounts = (
   })
 
 /** Tries what is due on every account of real time, within a minute, and asks for outcomes that are not known. */
-export const collectionDuty = ({ hasMailServer = false, ...deps }: CollectionDeps): Duty => ({
-  name: 'collection',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: COLLECTION_CHANNEL,
-  run: async (duty, goOn) => {
-    const { db, realClock } = duty
-    const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
-    const days = zones.map((zone) => dateIn(realClock(), zone))
-    await forAccounts(duty, await listAccountsToCollect(db.unscoped, zones, days), goOn, (account) => {
-      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
-      return collectDay({ ...deps, db }, context, { isClock: false, goOn })
-    })
-  },
-})
+export function collectionDuty({ hasMailServer = false, ...deps }: CollectionDeps): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'collection',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: COLLECTION_CHANNEL,
+    overlaps: true,
+    run: async (duty, goOn) => {
+      const { db, realClock } = duty
+      const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
+      const days = zones.map((zone) => dateIn(realClock(), zone))
+      await forAccounts(atWork, duty, await listAccountsToCollect(db.unscoped, zones, days), goOn, (account) => {
+        const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+        return collectDay({ ...deps, db }, context, { isClock: false, goOn })
+      })
+    },
+  }
+}
 
 /**
  * Brings back customers whom a rule has suspended, right after the commit by which they owe nothing overdue any more: it waits for no gateway, and
  * goes on where an account's clock stands.
  */
-export const returnsDuty = ({ hasMailServer = false, ...deps }: CollectionDeps): Duty => ({
-  name: 'returns',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: RETURN_CHANNEL,
-  run: async (duty, goOn) => {
-    const { db, realClock } = duty
-    await forAccounts(duty, await listAccountsToBringBack(db.unscoped), goOn, (account) =>
-      bringBack(
-        { ...deps, db },
-        backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer }),
-      ),
-    )
-  },
-})
+export function returnsDuty({ hasMailServer = false, ...deps }: CollectionDeps): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'returns',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: RETURN_CHANNEL,
+    overlaps: true,
+    run: async (duty, goOn) => {
+      const { db, realClock } = duty
+      await forAccounts(atWork, duty, await listAccountsToBringBack(db.unscoped), goOn, (account) =>
+        bringBack(
+          { ...deps, db },
+          backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer }),
+        ),
+      )
+    },
+  }
+}
 
 /** Makes the collection of a day that a moved clock lives through. */
 export const collectionOfDay = ({ hasMailServer = false, ...deps }: CollectionDeps): AfterDay => ({

@@ -4,7 +4,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork, piecesOf } from '../../platform/account-work.ts'
 import { listAccountsToReport, nextReportDay } from '../../sandbox/queries.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
@@ -34,44 +34,54 @@ const ACCOUNTS_AT_ONCE = 8
 type Worked = Omit<ReportDeps, 'db' | 'realClock'>
 
 /** Applies reports, each under a lease; what waits is tried again, later each time. */
-export const reportsDuty = (about: Worked): Duty => ({
-  name: 'reports of gateways',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: REPORT_CHANNEL,
-  run: async ({ db, log, realClock }, goOn) => {
-    const deps = { ...about, db, realClock }
-    const found = await listWaitingReports(db.unscoped)
-    await sideBySide(new Set(found.map(({ account }) => account)), ACCOUNTS_AT_ONCE, async (accountId) => {
-      for (const { id } of found.filter(({ account }) => account === accountId)) {
-        goOn()
-        await workOne(deps, accountId, id).catch((error: unknown) => {
-          passOnOutage(error)
-          log.error({ err: errorFacts(error), account: String(accountId) }, 'a report failed; it is tried again')
-        })
-      }
-    })
-    return found.length < REPORTS_A_LOOK ? undefined : 'again'
-  },
-})
+export function reportsDuty(about: Worked): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'reports of gateways',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: REPORT_CHANNEL,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const deps = { ...about, db, realClock }
+      const found = await listWaitingReports(db.unscoped)
+      const accounts = [...new Set(found.map(({ account }) => account))]
+      const begun = await atWork.each(piecesOf(accounts), async ({ account: accountId }) => {
+        for (const { id } of found.filter(({ account }) => account === accountId)) {
+          goOn()
+          await workOne(deps, accountId, id).catch((error: unknown) => {
+            passOnOutage(error)
+            log.error({ err: errorFacts(error), account: String(accountId) }, 'a report failed; it is tried again')
+          })
+        }
+      })
+      // Reports that came while those of their account were at work are found by the round behind these.
+      return begun > 0 && (found.length >= REPORTS_A_LOOK || begun < accounts.length) ? 'again' : undefined
+    },
+  }
+}
 
 /** Sends the reports of the sandbox that are due, of test accounts that follow real time. */
-export const sandboxReportsDuty = (about: GatewayDeps): Duty => ({
-  name: 'reports of the sandbox',
-  everyMs: LOOK_EVERY_MS,
-  run: async ({ db, log, realClock }, goOn) => {
-    const deps = { ...about, db, realClock }
-    const found = await listAccountsToReport(db.unscoped, instantOf(realClock()))
-    for (const { account: accountId } of found) {
-      goOn()
-      const account = await getAccount(db.reader(accountId), accountId)
-      await sendSandboxReports(deps, account, momentOf(account, realClock)).catch((error: unknown) => {
-        passOnOutage(error)
-        log.error({ err: errorFacts(error), account: String(accountId) }, 'the sandbox could not report')
+export function sandboxReportsDuty(about: GatewayDeps): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'reports of the sandbox',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const deps = { ...about, db, realClock }
+      const found = await listAccountsToReport(db.unscoped, instantOf(realClock()))
+      const begun = await atWork.each(found, async ({ account: accountId }) => {
+        goOn()
+        const account = await getAccount(db.reader(accountId), accountId)
+        await sendSandboxReports(deps, account, momentOf(account, realClock)).catch((error: unknown) => {
+          passOnOutage(error)
+          log.error({ err: errorFacts(error), account: String(accountId) }, 'the sandbox could not report')
+        })
       })
-    }
-    return found.length < ACCOUNTS_A_LOOK ? undefined : 'again'
-  },
-})
+      return begun < ACCOUNTS_A_LOOK ? undefined : 'again'
+    },
+  }
+}
 
 async function workOne(deps: ReportDeps, accountId: AccountId, id: Id): Promise<void> {
   const claimed = await deps.db.transaction(accountId, async (tx) => {

@@ -4,7 +4,7 @@ import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Duty, DutyDeps } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
@@ -82,19 +82,23 @@ export const abandoningDuty: Duty = {
 }
 
 /** Removes cards at their gateways, each under a lease; what a gateway does not answer is tried again, later each time. */
-export const removalDuty = (deps: GatewayDeps): Duty => ({
-  name: 'remove cards',
-  everyMs: LOOK_EVERY_MS,
-  wakesOn: REMOVAL_CHANNEL,
-  run: async (duty, goOn) => {
-    const found = await listWaitingRemovals(duty.db.unscoped)
-    await sideBySide(found, AT_A_TIME, async ({ account, id }) => {
-      goOn()
-      await removeOne(duty, deps, account, id)
-    })
-    return found.length < ROWS_A_LOOK ? undefined : 'again'
-  },
-})
+export function removalDuty(deps: GatewayDeps): Duty {
+  const atWork = new AccountWork(AT_A_TIME)
+  return {
+    name: 'remove cards',
+    everyMs: LOOK_EVERY_MS,
+    wakesOn: REMOVAL_CHANNEL,
+    overlaps: true,
+    run: async (duty, goOn) => {
+      const found = await listWaitingRemovals(duty.db.unscoped)
+      const begun = await atWork.each(found, async ({ account, id }) => {
+        goOn()
+        await removeOne(duty, deps, account, id)
+      })
+      return begun < ROWS_A_LOOK ? undefined : 'again'
+    },
+  }
+}
 
 /** Begins to remove the card of a claimed removal; false where something else is kept under its token. */
 async function beginRemoving(tx: Transaction, removal: Id, card: CardAtGateway): Promise<boolean> {

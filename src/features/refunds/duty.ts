@@ -3,7 +3,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
-import { sideBySide } from '../../platform/side-by-side.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
@@ -18,30 +18,34 @@ const ACCOUNTS_A_LOOK = 100
 const ACCOUNTS_AT_ONCE = 8
 const ACTOR = 'refunds'
 
-export const refundsDuty = (deps: GatewayDeps & { hasMailServer?: boolean }): Duty => ({
-  name: 'refunds',
-  everyMs: LOOK_EVERY_MS,
-  run: async ({ db, log, realClock }, goOn) => {
-    const { hasMailServer = false } = deps
-    const found = await listAccountsToAsk(db.unscoped, instantOf(realClock()))
-    let hasFailed = false
-    await sideBySide(found, ACCOUNTS_AT_ONCE, async ({ account: id }) => {
-      goOn()
-      const account = await getAccount(db.reader(id), id)
-      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
-      await askOpenRefunds(db, context, deps).catch((error: unknown) => {
-        passOnOutage(error)
-        hasFailed = true
-        log.error(
-          { err: errorFacts(error), account: String(id) },
-          'refunds could not be asked about; it is tried again',
-        )
+export function refundsDuty(deps: GatewayDeps & { hasMailServer?: boolean }): Duty {
+  const { hasMailServer = false } = deps
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'refunds',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      let hasFailed = false
+      const found = await listAccountsToAsk(db.unscoped, instantOf(realClock()))
+      const begun = await atWork.each(found, async ({ account: id }) => {
+        goOn()
+        const account = await getAccount(db.reader(id), id)
+        const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+        await askOpenRefunds(db, context, deps).catch((error: unknown) => {
+          passOnOutage(error)
+          hasFailed = true
+          log.error(
+            { err: errorFacts(error), account: String(id) },
+            'refunds could not be asked about; it is tried again',
+          )
+        })
       })
-    })
-    // What failed is as due as before: it waits for the next look.
-    return found.length < ACCOUNTS_A_LOOK || hasFailed ? undefined : 'again'
-  },
-})
+      // What failed is as due as before: it waits for the next look.
+      return begun < ACCOUNTS_A_LOOK || hasFailed ? undefined : 'again'
+    },
+  }
+}
 
 /** Makes the part that open refunds have in the days of a moved clock. */
 export const refundsOfDay = (deps: GatewayDeps & { hasMailServer?: boolean }): AfterDay => ({

@@ -2,6 +2,7 @@ import { backgroundContext, momentOf } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Duty } from '../../platform/duty.ts'
+import { AccountWork, piecesOf } from '../../platform/account-work.ts'
 import { getAccount, listScheduleZones } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { findReminderDay, remindDay } from './day.ts'
@@ -10,27 +11,33 @@ import { listAccountsToRemind } from './queries.ts'
 /** Reminders in the background, and as the last part of a day that a moved clock lives through. */
 
 const LOOK_EVERY_MS = 60_000
+/** Few: their work is in the database. */
+const ACCOUNTS_AT_ONCE = 2
 const ACTOR = 'reminders'
 
 /** Sends the reminders of the day on every account of real time, once its run and its tries are done. */
-export const reminderDuty = ({ hasMailServer = false }: { hasMailServer?: boolean }): Duty => ({
-  name: 'reminders',
-  everyMs: LOOK_EVERY_MS,
-  run: async ({ db, log, realClock }, goOn) => {
-    const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
-    const days = zones.map((zone) => dateIn(realClock(), zone))
-    for (const id of await listAccountsToRemind(db.unscoped, zones, days)) {
-      goOn()
-      const account = await getAccount(db.reader(id), id)
-      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
-      await remindDay(db, context, { goOn }).catch((error: unknown) => {
+export function reminderDuty({ hasMailServer = false }: { hasMailServer?: boolean }): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'reminders',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
+      const days = zones.map((zone) => dateIn(realClock(), zone))
+      await atWork.each(piecesOf(await listAccountsToRemind(db.unscoped, zones, days)), async ({ account: id }) => {
         goOn()
-        passOnOutage(error)
-        log.error({ err: error, account: String(id) }, 'the reminders of an account failed; they are tried again')
+        const account = await getAccount(db.reader(id), id)
+        const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
+        await remindDay(db, context, { goOn }).catch((error: unknown) => {
+          goOn()
+          passOnOutage(error)
+          log.error({ err: error, account: String(id) }, 'the reminders of an account failed; they are tried again')
+        })
       })
-    }
-  },
-})
+    },
+  }
+}
 
 /** Makes the reminders of a day as a moved clock lives through it. */
 export const remindersOfDay = ({ hasMailServer = false }: { hasMailServer?: boolean }): AfterDay => ({

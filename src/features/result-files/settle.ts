@@ -6,6 +6,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { passOnOutage } from '../../platform/database/failures.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { Duty } from '../../platform/duty.ts'
+import { AccountWork } from '../../platform/account-work.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { applyLineResult } from '../batches/results.ts'
@@ -27,6 +28,8 @@ type SettleDeps = Omit<ResultDeps, 'db'>
 const LOOK_EVERY_MS = 600_000
 const ACTOR = 'settling'
 const PAYMENTS_AT_ONCE = 50
+/** Few: their work is in the database. */
+const ACCOUNTS_AT_ONCE = 2
 
 /** Returns the day on which a batch counts as settled without a booking; null where its gateway waits for the booking. */
 function dueDay(deps: SettleDeps, account: AccountId, batch: BatchToSettle, gateways: Gateway[]): IsoDate | null {
@@ -77,21 +80,26 @@ async function settleBatch(
   }
 }
 
-export const settlingDuty = (deps: SettleDeps): Duty => ({
-  name: 'settling of debits without a booking',
-  everyMs: LOOK_EVERY_MS,
-  run: async ({ db, log, realClock }, goOn) => {
-    for (const { account: id } of await listAccountsToSettle(db.unscoped, instantOf(realClock()))) {
-      goOn()
-      const account = await getAccount(db.reader(id), id)
-      const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR })
-      await settleDay(db, deps, context).catch((error: unknown) => {
-        passOnOutage(error)
-        log.error({ err: errorFacts(error), account: String(id) }, 'debits could not be settled; it is tried again')
+export function settlingDuty(deps: SettleDeps): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'settling of debits without a booking',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const found = await listAccountsToSettle(db.unscoped, instantOf(realClock()))
+      await atWork.each(found, async ({ account: id }) => {
+        goOn()
+        const account = await getAccount(db.reader(id), id)
+        const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR })
+        await settleDay(db, deps, context).catch((error: unknown) => {
+          passOnOutage(error)
+          log.error({ err: errorFacts(error), account: String(id) }, 'debits could not be settled; it is tried again')
+        })
       })
-    }
-  },
-})
+    },
+  }
+}
 
 /** Makes the part that settling has in the days of a moved clock. */
 export const settlingOfDay = (deps: SettleDeps): AfterDay => ({
