@@ -197,14 +197,27 @@ export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
      where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`)
 
 /**
- * Lists the numbers of the invoices that the lines of a batch pay, ascending. A statement of its own: asked for line by line it takes half a minute
- * for 500 lines where the tables are new and PostgreSQL knows nothing of them.
+ * Lists the invoices with a number that lines pay, by line and number. Two statements by lists of identifiers and no join: where the tables are new and
+ * PostgreSQL knows nothing of them it would go through all allocations of the account for each line.
  */
-export const listPaidNumbers = (db: Queryable, account: AccountId, batchId: Id) =>
-  db.rows<{ lineId: Id; number: bigint }>(sql`
-    select distinct l.payment_id as "lineId", i.number
-      from batch_lines l
-      join allocations a on a.account_id = ${account} and a.given_kind = 'payment' and a.given_id = l.payment_id
-      join invoices i on i.account_id = ${account} and i.invoice_id = a.owed_id
-     where l.account_id = ${account} and l.batch_id = ${batchId} and a.owed_kind = 'invoice' and a.ended_on is null and i.number is not null
-     order by 1, 2`)
+export async function listPaidNumbers(
+  db: Queryable,
+  account: AccountId,
+  lineIds: readonly Id[],
+): Promise<{ lineId: Id; number: bigint }[]> {
+  const paid = await db.rows<{ lineId: Id; invoiceId: InvoiceId }>(sql`
+    select distinct given_id as "lineId", owed_id as "invoiceId" from allocations
+     where account_id = ${account} and given_kind = 'payment' and given_id = any(${bigintList(lineIds)}::bigint[])
+       and owed_kind = 'invoice' and ended_on is null`)
+  const numbered = await db.rows<{ id: InvoiceId; number: bigint }>(sql`
+    select invoice_id as "id", number from invoices
+     where account_id = ${account} and invoice_id = any(${bigintList([...new Set(paid.map(({ invoiceId }) => invoiceId))])}::bigint[])
+       and number is not null`)
+  const numberOf = new Map(numbered.map(({ id, number }) => [id, number]))
+  return paid
+    .flatMap(({ lineId, invoiceId }) => {
+      const number = numberOf.get(invoiceId)
+      return number === undefined ? [] : [{ lineId, number }]
+    })
+    .toSorted((a, b) => Number(a.lineId - b.lineId || a.number - b.number))
+}

@@ -32,7 +32,12 @@ export async function readyLines(
   gateway: Gateway,
 ): Promise<Readied> {
   const facts = await listLineFacts(db, account, batch.id)
-  const numbers = groupBy(await listPaidNumbers(db, account, batch.id), ({ lineId }) => lineId)
+  const paid = await listPaidNumbers(
+    db,
+    account,
+    facts.map(({ id }) => id),
+  )
+  const numbers = groupBy(paid, ({ lineId }) => lineId)
   const found = await listMethodsById(db, account, [...new Set(facts.map(({ paymentMethodId }) => paymentMethodId))])
   const methodOf = new Map(found.map((method) => [method.id, method]))
   const uses = await mandateUsesOf(db, account, found)
