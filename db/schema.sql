@@ -1642,6 +1642,8 @@ create table payment_batches (
   next_try_at timestamp with time zone,
   finished_at timestamp with time zone,
   warned_for date,
+  last_moment_at timestamp with time zone,
+  passed_for date,
   constraint payment_batches_pkey PRIMARY KEY (account_id, batch_id),
   constraint payment_batches_by_token UNIQUE (account_id, token),
   constraint payment_batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -1649,12 +1651,11 @@ create table payment_batches (
   constraint payment_batches_check1 CHECK (((build_error IS NOT NULL) = (state = 'failed'::text))),
   constraint payment_batches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'build'::text, 'failed'::text, 'submitted'::text, 'completed'::text, 'cancelled'::text])))
 );
-CREATE INDEX payment_batches_failed ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'failed'::text);
-CREATE INDEX payment_batches_of_service ON payment_batches USING btree (account_id, batch_id) WHERE (is_service_made AND (state = ANY (ARRAY['open'::text, 'failed'::text])));
 CREATE INDEX payment_batches_open ON payment_batches USING btree (account_id, gateway_id, currency, action_date) WHERE (state = 'open'::text);
 CREATE INDEX payment_batches_substring_idx ON payment_batches USING btree (SUBSTRING(sealed_file FROM 1 FOR 69)) WHERE (sealed_file IS NOT NULL);
 CREATE INDEX payment_batches_to_build ON payment_batches USING btree (account_id, batch_id) WHERE (state = 'build'::text);
 CREATE INDEX payment_batches_to_settle ON payment_batches USING btree (action_date) WHERE ((state = 'submitted'::text) AND (downloaded_on IS NOT NULL));
+CREATE INDEX payment_batches_unsubmitted ON payment_batches USING btree (account_id, batch_id) WHERE (state = ANY (ARRAY['open'::text, 'failed'::text]));
 CREATE INDEX payment_batches_with_file ON payment_batches USING btree (action_date) WHERE (sealed_file IS NOT NULL);
 alter table payment_batches enable row level security;
 create policy account on payment_batches to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -3303,7 +3304,8 @@ begin
               and not coalesce(t.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
               and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false))
          or exists (select 1 from payment_batches b
-              where b.account_id = a.account_id and b.is_service_made and b.state in ('open', 'failed')))
+              where b.account_id = a.account_id and b.state in ('open', 'failed')
+                and (b.is_service_made or b.passed_for is distinct from b.action_date)))
      limit 1000;
 end $function$
 ;
@@ -3476,6 +3478,7 @@ begin
     select 'batches', f.state, count(*)::double precision from found f group by f.state
     union all select 'batch_build_oldest_seconds', '', greatest(extract(epoch from at_instant - min(f.since)), 0)::double precision
       from found f where f.state = 'building' having count(*) > 0
+    union all select 'batches_day_passed', '', coalesce(sum(d.batches), 0)::double precision from list_batches_day_passed(at_instant) d
     union all select 'gateway_reports_waiting', '', count(*)::double precision
       from (select from gateway_reports r join accounts a on a.account_id = r.account_id
              where r.finished_at is null and a.clock_at is null limit count_max) as waiting;
@@ -3498,6 +3501,25 @@ begin
          and not coalesce(b.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
          and not coalesce(b.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
      order by w.turn, w.account_id limit 100;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_batches_day_passed(at_instant timestamp with time zone)
+ RETURNS TABLE(currency text, batches bigint, lines bigint, total_minor numeric)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select b.currency, count(distinct (b.account_id, b.batch_id)), count(*), sum(p.amount_minor)
+      from payment_batches b join accounts a on a.account_id = b.account_id
+      join batch_lines l on l.account_id = b.account_id and l.batch_id = b.batch_id
+      join payments p on p.account_id = l.account_id and p.payment_id = l.payment_id
+     where b.state in ('open', 'failed') and a.clock_at is null and b.last_moment_at < at_instant
+       and not (b.is_service_made and b.state = 'open' and b.moves < 3)
+     group by b.currency order by b.currency;
 end $function$
 ;
 

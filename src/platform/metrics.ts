@@ -126,6 +126,11 @@ const SHOWN_FIGURES: Record<
     help: 'How long ago the batch that has been built longest was submitted, or released',
     always: [''],
   },
+  batches_day_passed: {
+    metric: 'perennial_batches_day_passed',
+    help: 'Batches with lines whose last moment is past and which nobody submitted, of accounts on real time',
+    always: [''],
+  },
   gateway_reports_waiting: {
     metric: 'perennial_gateway_reports_waiting',
     help: 'Reports of gateways that are not applied, of accounts on real time; 10000 means that many or more',

@@ -1,4 +1,5 @@
-import { type IsoDate, later } from '../../kernel/calendar.ts'
+import { lastMoment } from '../../kernel/batch-days.ts'
+import { type Instant, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -11,7 +12,15 @@ import { refuseMandate } from '../payment-methods/mandates.ts'
 import { listMethodsById } from '../payment-methods/queries.ts'
 import { listLines } from './line-queries.ts'
 import type { LineDeps } from './lines.ts'
-import { announceBuild, type Batch, findBatch, insertBatch, updateBatch, updateState } from './queries.ts'
+import {
+  announceBuild,
+  type Batch,
+  findBatch,
+  insertBatch,
+  updateBatch,
+  updateLastMoment,
+  updateState,
+} from './queries.ts'
 import { recordBatch } from './record.ts'
 import { applyLineResult, type LineResult } from './results.ts'
 import {
@@ -42,15 +51,17 @@ export async function resolveBatch(
   return gateway
 }
 
-/** Throws a conflict where a gateway takes no batch of a currency, or none for a day any more. */
+/** Throws a conflict where a gateway takes no batch of a currency, or none for a day any more; returns until when it takes one for the day. */
 function checkBatch(
   tx: Transaction,
   context: RequestContext,
   deps: GatewayDeps,
   { gateway, currency, actionDate }: { gateway: Gateway; currency: string; actionDate: IsoDate },
-): void {
+): Instant {
   checkBatchGateway(gateway, currency)
-  checkActionDay(daysOfBatches(deps, tx.account, gateway), actionDate, context)
+  const days = daysOfBatches(deps, tx.account, gateway)
+  checkActionDay(days, actionDate, context)
+  return lastMoment(days, actionDate, context.account.timeZone)
 }
 
 /** Adds an open batch. */
@@ -61,9 +72,10 @@ export async function addBatch(
   gateway: Gateway,
   wanted: Pick<Batch, 'currency' | 'actionDate' | 'notes' | 'isServiceMade'>,
 ): Promise<BatchView> {
-  checkBatch(tx, context, deps, { gateway, ...wanted })
+  const last = checkBatch(tx, context, deps, { gateway, ...wanted })
   const { id: gatewayId, token: gatewayToken } = gateway
   const id = await insertBatch(tx, { ...wanted, gatewayId, gatewayToken, createdAt: context.moment.now })
+  await updateLastMoment(tx, id, last)
   return recordBatch(tx, context, 'batch.created', id)
 }
 
@@ -118,10 +130,11 @@ export async function editBatch(
   wanted: Pick<Batch, 'currency' | 'actionDate' | 'notes'>,
 ): Promise<BatchView> {
   checkStep(batch, 'edit')
-  checkBatch(tx, context, deps, { gateway, ...wanted })
+  const last = checkBatch(tx, context, deps, { gateway, ...wanted })
   await checkLines(tx, batch, gateway, wanted)
   const { id: gatewayId, token: gatewayToken } = gateway
   await updateBatch(tx, { ...batch, ...wanted, ...AS_OPEN, gatewayId, gatewayToken })
+  await updateLastMoment(tx, batch.id, last)
   if (isAwaitingRelease(batch)) await makeRoomAgain(tx, batch.id)
   await moveTo(tx, context, deps, batch, { gateway, actionDate: wanted.actionDate })
   return recordBatch(tx, context, 'batch.updated', batch.id)
@@ -143,7 +156,7 @@ export async function submitBatch(
 ): Promise<BatchView> {
   checkStep(batch, 'submit')
   const gateway = await gatewayOf(tx, batch)
-  checkBatch(tx, context, deps, { gateway, currency: batch.currency, actionDate })
+  const last = checkBatch(tx, context, deps, { gateway, currency: batch.currency, actionDate })
   await checkLines(tx, batch, gateway, { currency: batch.currency, actionDate })
   await deps.linesOfService.submitting(tx, context, batch)
   await moveTo(tx, context, deps, batch, { gateway, actionDate })
@@ -161,6 +174,7 @@ export async function submitBatch(
     needsRelease: gateway.isFourEyes,
     releasedAt: null,
   })
+  await updateLastMoment(tx, batch.id, last)
   await announceBuild(tx)
   return recordBatch(tx, context, 'batch.build_started', batch.id)
 }

@@ -28,6 +28,7 @@ const NOTHING = {
   'batches awaiting_release': 0,
   'batches failed': 0,
   batch_build_oldest_seconds: 0,
+  batches_day_passed: 0,
   gateway_reports_waiting: 0,
 }
 

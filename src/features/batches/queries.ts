@@ -1,9 +1,10 @@
+import { MOVES_MAX } from '../../engine/collection/batch-days.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { beginAgain } from '../../platform/database/failures.ts'
-import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
+import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { Figure } from '../../platform/metrics.ts'
 import { lockCustomers } from '../customers/queries.ts'
@@ -34,6 +35,8 @@ export interface Batch {
   needsRelease: boolean
   releasedAt: Instant | null
   hasFile: boolean
+  /** Until when it can be submitted, as the pass of collection has found last; null: it was in none yet. */
+  lastMomentAt: Instant | null
   /** Of its lines, failed ones too. */
   lineCount: number
   totalMinor: bigint
@@ -43,7 +46,7 @@ const columns = (account: AccountId): Fragment => fragment`
   b.batch_id as "id", b.token::text as "token", b.gateway_id as "gatewayId", b.gateway_token::text as "gatewayToken", b.currency,
   b.action_date as "actionDate", b.state, b.build_error as "buildError", b.notes, b.is_service_made as "isServiceMade", b.moves,
   b.created_at as "createdAt", b.submitted_at as "submittedAt", b.submitted_by as "submittedBy", b.needs_release as "needsRelease",
-  b.released_at as "releasedAt", b.file_sha256 is not null as "hasFile",
+  b.released_at as "releasedAt", b.last_moment_at as "lastMomentAt", b.file_sha256 is not null as "hasFile",
   (select count(*)::integer from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) as "lineCount",
   (select coalesce(sum(p.amount_minor), 0)::bigint from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
     where l.account_id = ${account} and l.batch_id = b.batch_id) as "totalMinor"`
@@ -60,13 +63,50 @@ export const findBatchByToken = (db: Queryable, account: AccountId, token: strin
     sql`select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.token = ${token}::uuid`,
   )
 
-export const listBatches = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
-  db.rows<Batch>(sql`
-    select ${columns(account)} from payment_batches b where b.account_id = ${account}
-     order by b.batch_id ${inPage(start, limit)}`)
+/** Conditions of a list of batches; null: none. */
+export interface BatchFilter {
+  state?: BatchState | null
+  gatewayToken?: string | null
+  /** Of ActionDate, both days included. */
+  from?: IsoDate | null
+  to?: IsoDate | null
+  /** Those whose day has passed at an instant, or all others. */
+  passed?: { is: boolean; now: Instant } | null
+}
 
-export const countBatches = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from payment_batches where account_id = ${account}`)
+/** Batches that the service moves by itself once their last moment is past. */
+const WILL_MOVE = fragment`b.is_service_made and b.state = 'open' and b.moves < ${MOVES_MAX}`
+
+/** Returns the condition that the day of a batch `b` has passed, apart from its having lines. */
+const hasPassed = (now: Instant): Fragment =>
+  fragment`b.state in ('open', 'failed') and b.last_moment_at < ${now} and not (${WILL_MOVE})`
+
+/** Returns what lists the lines, as `payment_id`, of batches whose day has passed. */
+export const linesDayPassed = (account: AccountId, now: Instant): Fragment => fragment`
+  select l.payment_id from payment_batches b join batch_lines l on l.account_id = ${account} and l.batch_id = b.batch_id
+   where b.account_id = ${account} and ${hasPassed(now)}`
+
+const conditions = (account: AccountId, { state, gatewayToken, from, to, passed }: BatchFilter): Fragment => {
+  const isPassed = (now: Instant) => fragment`
+    (coalesce(${hasPassed(now)}, false) and exists (select 1 from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id))`
+  return fragment`
+    b.account_id = ${account} ${state == null ? NOTHING : fragment`and b.state = ${state}`}
+      ${gatewayToken == null ? NOTHING : fragment`and b.gateway_token = ${gatewayToken}::uuid`}
+      ${from == null ? NOTHING : fragment`and b.action_date >= ${from}`} ${to == null ? NOTHING : fragment`and b.action_date <= ${to}`}
+      ${passed == null ? NOTHING : passed.is ? fragment`and ${isPassed(passed.now)}` : fragment`and not ${isPassed(passed.now)}`}`
+}
+
+export const listBatches = (db: Queryable, account: AccountId, filter: BatchFilter, start: PageStart, limit: number) =>
+  db.rows<Batch>(sql`
+    select ${columns(account)} from payment_batches b where ${conditions(account, filter)} order by b.batch_id ${inPage(start, limit)}`)
+
+export const countBatches = (db: Queryable, account: AccountId, filter: BatchFilter) =>
+  countOf(db, sql`select count(*) as "n" from payment_batches b where ${conditions(account, filter)}`)
+
+/** Writes until when a batch can be submitted. */
+export const updateLastMoment = (tx: Transaction, id: Id, at: Instant) =>
+  tx.rows(sql`
+    update payment_batches set last_moment_at = ${at} where account_id = ${tx.account} and batch_id = ${id} and last_moment_at is distinct from ${at}`)
 
 /** Locks a batch, after the customers of its lines: so it is found as it will stay until the commit. */
 export async function lockBatch(tx: Transaction, id: Id): Promise<Batch | undefined> {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../kernel/calendar.ts'
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
@@ -8,6 +9,7 @@ import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
 import { listLineAmounts } from './line-queries.ts'
 import { type Batch, findBatch, findBatchByToken, lockWholeBatch } from './queries.ts'
+import { isDayPassed } from './rules.ts'
 import { batchEtag, batchShape, type BatchView } from './wire.ts'
 
 /** Batches by their tokens, as requests name them, in a path or a body. */
@@ -31,10 +33,26 @@ export async function lockedBatch(tx: Transaction, token: string | undefined): P
   return batch
 }
 
-export const viewOf = async (db: Queryable, account: AccountId, batch: Batch): Promise<BatchView> => ({
-  ...batch,
-  lines: await listLineAmounts(db, account, batch.id),
-})
+/** Returns a batch with its lines. Its last moment is the one that was found last, where its gateway is not at hand. */
+export const viewOf = async (
+  db: Queryable,
+  context: RequestContext,
+  batch: Batch,
+  lastMomentAt = batch.lastMomentAt,
+): Promise<BatchView> =>
+  shownBatch(batch, context, lastMomentAt, await listLineAmounts(db, context.account.id, batch.id))
+
+/** Returns a batch as answers show it. */
+export function shownBatch(
+  batch: Batch,
+  { moment }: Pick<RequestContext, 'moment'>,
+  lastMomentAt: Instant | null,
+  lines: BatchView['lines'],
+): BatchView {
+  const isSubmitted = batch.state === 'submitted' || batch.state === 'completed' || batch.state === 'cancelled'
+  const shownMoment = isSubmitted ? null : lastMomentAt
+  return { ...batch, lines, shownMoment, isDayPassed: isDayPassed(batch, shownMoment, moment.now) }
+}
 
 export const batchAnswer = (view: BatchView, context: RequestContext): Answer => ({
   status: 200,
@@ -52,7 +70,7 @@ export async function recordBatch(
 ): Promise<BatchView> {
   const batch = await findBatch(tx, tx.account, id)
   if (!batch) throw unknownBatch(String(id))
-  const view = await viewOf(tx, tx.account, batch)
+  const view = await viewOf(tx, context, batch)
   await recordEvent(tx, context, { type, recordId: id, record: batchShape.write(view, writingOf(context)), reason })
   return view
 }

@@ -29,6 +29,8 @@ describe('a batch', () => {
       PaymentsTotal: '0.00',
       Notes: 'January',
       isAwaitingRelease: false,
+      LastMoment: '2027-01-05T23:59:00.000Z',
+      isDayPassed: false,
       Payments: [],
     })
     expect((await client.get(`/v1/batches/${BatchToken.toUpperCase()}`)).body).toEqual(added.body)

@@ -1,21 +1,25 @@
+import { lastMoment } from '../../kernel/batch-days.ts'
+import type { Instant } from '../../kernel/calendar.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, type PathParams, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
-import type { Gateway } from '../gateways/queries.ts'
+import { daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
+import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { addBatch, applyResults, cancelBatch, editBatch, releaseBatch, resolveBatch, submitBatch } from './actions.ts'
 import { downloadFile } from './file.ts'
 import { listLines } from './line-queries.ts'
 import { batchLineOperations } from './line-routes.ts'
 import type { LineDeps } from './lines.ts'
-import { type Batch, countBatches, listBatches } from './queries.ts'
-import { batchAnswer, foundBatch, lockedBatch, viewOf } from './record.ts'
+import { type Batch, type BatchFilter, countBatches, listBatches } from './queries.ts'
+import { batchAnswer, foundBatch, lockedBatch, shownBatch, viewOf } from './record.ts'
 import { checkResults, ResultsIn, resultsFromWire } from './result-wire.ts'
 import { checkNotPast } from './rules.ts'
 import {
   type BatchBody,
   BatchEditIn,
   batchEtag,
+  batchFilters,
   BatchIn,
   BatchNameIn,
   batchShape,
@@ -26,12 +30,27 @@ import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Batches'
 
-async function answerBatch(db: Queryable, context: RequestContext, token: string): Promise<Answer> {
+async function answerBatch(db: Queryable, context: RequestContext, deps: GatewayDeps, token: string): Promise<Answer> {
   const batch = await foundBatch(db, context.account.id, token)
-  return batchAnswer(await viewOf(db, context.account.id, batch), context)
+  const [last] = await lastMomentsOf(db, context, deps, [batch])
+  return batchAnswer(await viewOf(db, context, batch, last), context)
 }
 
-const reading: Operation[] = [
+/** Returns until when each of some batches can be submitted, by what its gateway has set now. */
+async function lastMomentsOf(
+  db: Queryable,
+  { account }: RequestContext,
+  deps: GatewayDeps,
+  batches: readonly Batch[],
+): Promise<(Instant | null)[]> {
+  const gateways = new Map((await listAllGateways(db, account.id)).map((gateway) => [gateway.id, gateway]))
+  return batches.map(({ gatewayId, actionDate, lastMomentAt }) => {
+    const gateway = gateways.get(gatewayId)
+    return gateway ? lastMoment(daysOfBatches(deps, account.id, gateway), actionDate, account.timeZone) : lastMomentAt
+  })
+}
+
+const reading = (deps: GatewayDeps): Operation[] => [
   listOperation({
     id: 'listBatches',
     path: '/v1/batches',
@@ -40,7 +59,18 @@ const reading: Operation[] = [
     out: batchShape,
     rows: listBatches,
     count: countBatches,
-    complete: async (_db, _context, rows) => rows.map((batch): BatchView => ({ ...batch, lines: null })),
+    filters: batchFilters,
+    filterOf: (query, { moment }): BatchFilter => ({
+      state: query.State,
+      gatewayToken: query.GatewayToken,
+      from: query.ActionDateFrom,
+      to: query.ActionDateTo,
+      passed: query.isDayPassed == null ? null : { is: query.isDayPassed, now: moment.now },
+    }),
+    complete: async (db, context, rows) => {
+      const moments = await lastMomentsOf(db, context, deps, rows)
+      return rows.map((batch, place) => shownBatch(batch, context, moments[place] ?? null, null))
+    },
   }),
   readOperation({
     id: 'getBatch',
@@ -49,17 +79,17 @@ const reading: Operation[] = [
     tag,
     summary: 'Read a batch with its lines',
     success: { status: 200, schema: batchShape.schema, headers: ['ETag'] },
-    read: (db, context, { params }) => answerBatch(db, context, params['BatchToken'] ?? ''),
+    read: (db, context, { params }) => answerBatch(db, context, deps, params['BatchToken'] ?? ''),
   }),
 ]
 
 /** Declares what a change of a batch answers to a request that prefers return=representation. */
 const shown = { schema: batchShape.schema, headers: ['ETag'] } as const
-const shownByBody = {
+const shownByBody = (deps: GatewayDeps) => ({
   ...shown,
   read: (tx: Transaction, context: RequestContext, { body }: { body: { BatchToken: string } }) =>
-    answerBatch(tx, context, body.BatchToken),
-}
+    answerBatch(tx, context, deps, body.BatchToken),
+})
 
 const created = (view: BatchView, context: RequestContext) => ({
   status: 201,
@@ -101,7 +131,7 @@ const writing = (deps: LineDeps): Operation[] => [
     summary: 'Edit a batch that is open, failed, or waits for its release: it is open then',
     body: BatchEditIn,
     success: { status: 204 },
-    representation: shownByBody,
+    representation: shownByBody(deps),
     refusals: { 404: 'There is no such batch', 409: 'The state of the batch, its gateway or a line stands against it' },
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
     etag: etagOfLocked,
@@ -112,15 +142,16 @@ const writing = (deps: LineDeps): Operation[] => [
 ]
 
 /** Declares what a PUT whose body names the batch has in common with others. */
-const named = {
-  method: 'PUT',
-  tag,
-  success: { status: 204 },
-  representation: shownByBody,
-  etag: etagOfLocked,
-} as const
+const namedBy = (deps: GatewayDeps) =>
+  ({
+    method: 'PUT',
+    tag,
+    success: { status: 204 },
+    representation: shownByBody(deps),
+    etag: etagOfLocked,
+  }) as const
 
-const steps = (deps: LineDeps): Operation[] => [
+const steps = (deps: LineDeps, named = namedBy(deps)): Operation[] => [
   writeOperation({
     ...named,
     id: 'submitBatch',
@@ -171,7 +202,7 @@ const steps = (deps: LineDeps): Operation[] => [
     success: { status: 204 },
     representation: {
       ...shown,
-      read: (tx, context, { params }) => answerBatch(tx, context, params['BatchToken'] ?? ''),
+      read: (tx, context, { params }) => answerBatch(tx, context, deps, params['BatchToken'] ?? ''),
     },
     refusals: { 404: 'There is no such batch', 409: 'The batch takes no results, or a line of it has failed already' },
     record: (tx, _context, { params }: { params: PathParams }) => lockedBatch(tx, params['BatchToken'] ?? ''),
@@ -206,7 +237,7 @@ interface BatchDeps extends LineDeps {
 }
 
 export const batchOperations = (deps: BatchDeps): Operation[] => [
-  ...reading,
+  ...reading(deps),
   ...writing(deps),
   ...steps(deps),
   ...batchLineOperations(deps),

@@ -1,5 +1,6 @@
 import { type BatchDays, isActionDay, lastMoment } from '../../kernel/batch-days.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import { MOVES_MAX } from '../../engine/collection/batch-days.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
@@ -48,6 +49,18 @@ export function checkStep(batch: Batch, step: BatchStep): void {
   if ((isWaiting ? ALLOWED_WAITING : ALLOWED[batch.state]).includes(step)) return
   throw conflict(`batch_${batch.state}`, `Batch ${batch.token} is ${stateWord(batch)}; ${WORDS[step]}.`, 'BatchToken')
 }
+
+/** Returns whether the last moment of a batch with lines is past while nobody submitted it, and the service will not move it. */
+export const isDayPassed = (
+  { state, lineCount, isServiceMade, moves }: Pick<Batch, 'state' | 'lineCount' | 'isServiceMade' | 'moves'>,
+  lastMomentAt: Instant | null,
+  now: Instant,
+): boolean =>
+  (state === 'open' || state === 'failed') &&
+  lineCount > 0 &&
+  lastMomentAt !== null &&
+  Date.parse(now) > Date.parse(lastMomentAt) &&
+  !(isServiceMade && state === 'open' && moves < MOVES_MAX)
 
 /** Notes a day of the debit that is over (400). */
 export function checkNotPast(actionDate: IsoDate | undefined, today: IsoDate, problems: Problems): void {

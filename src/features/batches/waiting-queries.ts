@@ -1,4 +1,4 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -25,22 +25,28 @@ export const findOpenOfService = (
 export const lockBatchesOf = (tx: Transaction, gatewayId: Id) =>
   tx.rows(sql`select 1 from gateways where account_id = ${tx.account} and gateway_id = ${gatewayId} for no key update`)
 
-/** An open batch that the service made. */
-export interface OpenOfService {
+/** A batch that was not submitted: open, or failed. */
+export interface Unsubmitted {
   id: Id
   gatewayId: Id
   actionDate: IsoDate
+  state: 'open' | 'failed'
+  isServiceMade: boolean
   moves: number
+  lastMomentAt: Instant | null
+  /** The day of the debit whose passing an event has told. */
+  passedFor: IsoDate | null
   /** The day of the debit whose event was written because the batch waits for somebody. */
   warnedFor: IsoDate | null
   lineCount: number
 }
 
-export const listOpenOfService = (db: Queryable, account: AccountId) =>
-  db.rows<OpenOfService>(sql`
-    select b.batch_id as "id", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.moves, b.warned_for as "warnedFor",
+export const listUnsubmitted = (db: Queryable, account: AccountId) =>
+  db.rows<Unsubmitted>(sql`
+    select b.batch_id as "id", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.state, b.is_service_made as "isServiceMade",
+           b.moves, b.last_moment_at as "lastMomentAt", b.passed_for as "passedFor", b.warned_for as "warnedFor",
            (select count(*)::integer from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) as "lineCount"
-      from payment_batches b where b.account_id = ${account} and b.is_service_made and b.state = 'open' order by b.batch_id`)
+      from payment_batches b where b.account_id = ${account} and b.state in ('open', 'failed') order by b.batch_id`)
 
 /** Lists the batches that the service made, that were not submitted, and in which no line is left. */
 export const listWithoutLines = async (db: Queryable, account: AccountId): Promise<Id[]> =>
@@ -54,6 +60,10 @@ export const listWithoutLines = async (db: Queryable, account: AccountId): Promi
 export const updateWarned = (tx: Transaction, id: Id, actionDate: IsoDate) =>
   tx.rows(sql`
     update payment_batches set warned_for = ${actionDate} where account_id = ${tx.account} and batch_id = ${id}`)
+
+export const updatePassed = (tx: Transaction, id: Id, actionDate: IsoDate) =>
+  tx.rows(sql`
+    update payment_batches set passed_for = ${actionDate} where account_id = ${tx.account} and batch_id = ${id}`)
 
 /** Builds the SQL of whether a line waits: the service made it, nobody changed it, and its batch was not submitted. So it gives way. */
 const waiting = (account: AccountId): Fragment =>

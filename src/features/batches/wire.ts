@@ -1,10 +1,11 @@
 import { digitsOf } from '../../kernel/currencies.ts'
+import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { minorText } from '../../kernel/money.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { dayColumn, recordShape } from '../../platform/wire/columns.ts'
-import { currencyCode, date, guid, longText } from '../../platform/wire/fields.ts'
-import { type BodyOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
+import { currencyCode, date, flag, guid, longText } from '../../platform/wire/fields.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
@@ -24,6 +25,9 @@ import { isAwaitingRelease } from './rules.ts'
 /** A batch with its lines, or, in a list, without them. */
 export interface BatchView extends Batch {
   lines: readonly { id: Id; amountMinor: bigint }[] | null
+  /** Null once it was handed over or cancelled. */
+  shownMoment: Instant | null
+  isDayPassed: boolean
 }
 
 /** Writes a total with two decimals, or with those of its currency where it has more: "1000.00". */
@@ -48,6 +52,13 @@ export const batchShape = recordShape<BatchView>()('Batch', {
   PaymentsTotal: [outText(), ({ totalMinor, currency }) => totalText(totalMinor, currency)],
   Notes: [orNull(outText()), ({ notes }) => notes],
   isAwaitingRelease: [outFlag(), isAwaitingRelease],
+  LastMoment: [
+    orNull(
+      outDate('Instant: until when it can be submitted for its ActionDate; null once it is submitted or cancelled'),
+    ),
+    ({ shownMoment }) => shownMoment,
+  ],
+  isDayPassed: [outFlag(), ({ isDayPassed }) => isDayPassed],
   Payments: [
     orNull(outList(outObject({ paymentID: outId(), Amount: outNumber() }))),
     ({ lines, currency }) =>
@@ -61,6 +72,14 @@ export const batchShape = recordShape<BatchView>()('Batch', {
 /** Changes with whatever a PUT replaces. */
 export const batchEtag = ({ currency, gatewayToken, actionDate, notes }: Batch): string =>
   etagOf(currency, gatewayToken, actionDate, notes)
+
+export const batchFilters = {
+  State: optional(word(BATCH_STATES)),
+  GatewayToken: optional(guid()),
+  ActionDateFrom: optional(date()),
+  ActionDateTo: optional(date()),
+  isDayPassed: optional(flag()),
+} satisfies Properties
 
 const inputs = {
   CurrencyCode: required(currencyCode()),
@@ -77,6 +96,8 @@ const COMPUTED = [
   'NumberOfPayments',
   'PaymentsTotal',
   'isAwaitingRelease',
+  'LastMoment',
+  'isDayPassed',
   'Payments',
 ]
 

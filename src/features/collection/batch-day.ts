@@ -8,13 +8,16 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { dateIn, instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { cancelWithoutLines, moveBatch, submitByItself } from '../batches/of-service.ts'
+import { lockBatch, updateLastMoment } from '../batches/queries.ts'
 import { recordBatch } from '../batches/record.ts'
+import { isDayPassed } from '../batches/rules.ts'
 import {
-  listOpenOfService,
+  listUnsubmitted,
   listPayable,
   listWithoutLines,
   listWithUnwanted,
-  type OpenOfService,
+  type Unsubmitted,
+  updatePassed,
   updateWarned,
 } from '../batches/waiting-queries.ts'
 import { lockCustomer } from '../customers/queries.ts'
@@ -31,15 +34,15 @@ export interface BatchDeps extends GatewayDeps {
   db: Database
 }
 
-/** An open batch with the days of its gateway. */
-interface OpenBatch extends OpenOfService {
+/** A batch that was not submitted, with the days of its gateway. */
+interface WaitingBatch extends Unsubmitted {
   gateway: Gateway
   days: BatchDays
   isAutoSubmitted: boolean
 }
 
-async function listOpen(deps: GatewayDeps, db: Queryable, account: AccountId): Promise<OpenBatch[]> {
-  const batches = await listOpenOfService(db, account)
+async function listWaiting(deps: GatewayDeps, db: Queryable, account: AccountId): Promise<WaitingBatch[]> {
+  const batches = await listUnsubmitted(db, account)
   if (batches.length === 0) return []
   const gateways = new Map((await listAllGateways(db, account)).map((gateway) => [gateway.id, gateway]))
   return batches.flatMap((batch) => {
@@ -50,9 +53,12 @@ async function listOpen(deps: GatewayDeps, db: Queryable, account: AccountId): P
   })
 }
 
-const lastDayOf = ({ days, actionDate }: OpenBatch): IsoDate => addBankDays(days.calendar, actionDate, -days.submitDays)
+const isOpen = ({ state }: WaitingBatch): boolean => state === 'open'
 
-const isWarned = ({ warnedFor, actionDate }: OpenBatch): boolean => warnedFor === actionDate
+const lastDayOf = ({ days, actionDate }: WaitingBatch): IsoDate =>
+  addBankDays(days.calendar, actionDate, -days.submitDays)
+
+const isWarned = ({ warnedFor, actionDate }: WaitingBatch): boolean => warnedFor === actionDate
 
 /** Finds the first day after another, up to a last one, on which something happens to a batch by itself. */
 export async function findBatchDay(
@@ -62,10 +68,10 @@ export async function findBatchDay(
   day: IsoDate,
   until: IsoDate,
 ): Promise<IsoDate | null> {
-  const days = (await listOpen(deps, db, account)).flatMap((batch) => {
+  const days = (await listWaiting(deps, db, account)).flatMap((batch) => {
     const last = lastDayOf(batch)
-    // What was not submitted on its last day moves when that is over.
-    return [addDays(last, -1), last, addDays(last, 1)]
+    // What was not submitted on its last day moves, or its day has passed, when that is over.
+    return isOpen(batch) ? [addDays(last, -1), last, addDays(last, 1)] : [addDays(last, 1)]
   })
   return earliest(...days.filter((one) => one > day && one <= until))
 }
@@ -104,42 +110,77 @@ async function payByUnallocated({ db }: BatchDeps, context: RequestContext): Pro
 /** Moves the batches whose last moment has passed; in a moved clock each as of that moment. */
 async function moveLate(deps: BatchDeps, context: RequestContext): Promise<void> {
   const { account, moment } = context
-  for (const batch of await listOpen(deps, deps.db.reader(account.id), account.id)) {
+  for (const batch of await listWaiting(deps, deps.db.reader(account.id), account.id)) {
     const at = { now: moment.now, timeZone: account.timeZone }
-    if (batch.lineCount === 0 || batch.moves >= MOVES_MAX || !isTooLate(batch.days, batch.actionDate, at)) continue
+    const isMovable = batch.isServiceMade && isOpen(batch) && batch.lineCount > 0 && batch.moves < MOVES_MAX
+    if (!isMovable || !isTooLate(batch.days, batch.actionDate, at)) continue
     const moved = account.clockAt === null ? context : asOfLastMoment(context, batch)
     await deps.db.transaction(account.id, (tx) => moveOne(deps, tx, moved, batch))
   }
 }
 
-function asOfLastMoment(context: RequestContext, { days, actionDate }: OpenBatch): RequestContext {
+function asOfLastMoment(context: RequestContext, { days, actionDate }: WaitingBatch): RequestContext {
   const { timeZone } = context.account
   const now = instantOf(Date.parse(lastMoment(days, actionDate, timeZone)) + 1)
   return { ...context, moment: { now, today: dateIn(now, timeZone) } }
 }
 
 /** Moves a batch to the next day for which it can be submitted; what that means for its lines follows. */
-async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext, batch: OpenBatch): Promise<void> {
+async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext, batch: WaitingBatch): Promise<void> {
   const { account, moment } = context
   const to = nextOpenDay(batch.days, batch.actionDate, { now: moment.now, timeZone: account.timeZone })
   if (await moveBatch(tx, context, batch, to))
     await linesOfService.moved(tx, context, deps, { batchId: batch.id, gateway: batch.gateway, actionDate: to })
 }
 
-/** Submits the batches that submit themselves on their last day, and warns of those that somebody has to. */
+/**
+ * Submits the batches of the service that submit themselves on their last day, warns of those that somebody has to submit, and tells of those whose day has
+ * passed.
+ */
 export async function handOverBatches(deps: BatchDeps, context: RequestContext): Promise<void> {
   const { account, moment } = context
-  for (const batch of await listOpen(deps, deps.db.reader(account.id), account.id)) {
-    if (batch.lineCount === 0 || isTooLate(batch.days, batch.actionDate, { ...moment, timeZone: account.timeZone }))
+  const { timeZone } = account
+  for (const batch of await listWaiting(deps, deps.db.reader(account.id), account.id)) {
+    const momentAt = lastMoment(batch.days, batch.actionDate, timeZone)
+    if (momentAt !== batch.lastMomentAt)
+      await deps.db.transaction(account.id, (tx) => updateLastMoment(tx, batch.id, momentAt))
+    if (isDayPassed(batch, momentAt, moment.now)) await tellPassed(deps, context, batch)
+    if (!isOpen(batch) || batch.lineCount === 0 || isTooLate(batch.days, batch.actionDate, { ...moment, timeZone }))
       continue
     const last = lastDayOf(batch)
-    if (batch.isAutoSubmitted) {
+    if (batch.isServiceMade && batch.isAutoSubmitted) {
       if (last <= moment.today) await submitByItself({ ...deps, linesOfService }, context, batch)
     } else if (addDays(last, -1) <= moment.today && !isWarned(batch)) await warn(deps, context, batch)
   }
 }
 
-const warn = ({ db }: BatchDeps, context: RequestContext, batch: OpenBatch): Promise<void> =>
+/** Records once for each day of the debit that it has passed; in a moved clock as of the last moment. */
+async function tellPassed({ db }: BatchDeps, context: RequestContext, batch: WaitingBatch): Promise<void> {
+  if (batch.passedFor === batch.actionDate) return
+  const then = context.account.clockAt === null ? context : asOfLastMoment(context, batch)
+  await db.transaction(context.account.id, async (tx) => {
+    const found = await lockBatch(tx, batch.id)
+    if (
+      !found ||
+      found.actionDate !== batch.actionDate ||
+      !isDayPassed(found, lastMomentOf(batch, context), context.moment.now)
+    )
+      return
+    await updatePassed(tx, batch.id, batch.actionDate)
+    await recordBatch(
+      tx,
+      then,
+      'batch.day_passed',
+      batch.id,
+      `It had to be submitted by ${lastMomentOf(batch, context)}.`,
+    )
+  })
+}
+
+const lastMomentOf = ({ days, actionDate }: WaitingBatch, { account }: RequestContext) =>
+  lastMoment(days, actionDate, account.timeZone)
+
+const warn = ({ db }: BatchDeps, context: RequestContext, batch: WaitingBatch): Promise<void> =>
   db.transaction(context.account.id, async (tx) => {
     await updateWarned(tx, batch.id, batch.actionDate)
     const last = lastMoment(batch.days, batch.actionDate, context.account.timeZone)

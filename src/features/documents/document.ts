@@ -120,6 +120,8 @@ export interface StatementSection extends MovementsStatement {
   currency: string
   ageing: Ageing
   unallocatedMinor: bigint
+  /** Debits that were to be submitted by now: what they were to pay is open. */
+  pendingPassedMinor: bigint
 }
 
 export interface StatementDocument extends DocumentHead {

@@ -163,6 +163,7 @@ export const sampleStatement = (wish: Partial<StatementDocument> = {}): Statemen
         DaysOver120: 0n,
       },
       unallocatedMinor: 10_00n,
+      pendingPassedMinor: 0n,
     },
   ],
   bankDetails: 'Bank of Example\nAccount 123 456 789',

@@ -88,15 +88,20 @@ function drawMovements({ sheet, words, formats }: Letter, { from, to }: Statemen
   drawTable(sheet, columns, rows, { x: sheet.left, keptAtEnd: 1 })
 }
 
-/** Draws the open amounts by age, less the money that is not allocated yet: together the closing balance. */
-function drawAgeing({ sheet, words, formats }: Letter, { ageing, unallocatedMinor, currency }: StatementSection): void {
-  const width = sheet.width / 7
-  const columns = [...AGES.map((age) => words.ages[age]), words.unallocated].map((title): TableColumn => ({
-    title,
-    width,
-    align: 'right',
-  }))
-  const values = [...AGES.map((age) => ageing[age]), -unallocatedMinor]
+/** Draws the open amounts by age, less the money that is not allocated yet and the debits whose day has passed: together the closing balance. */
+function drawAgeing(
+  { sheet, words, formats }: Letter,
+  { ageing, unallocatedMinor, pendingPassedMinor, currency }: StatementSection,
+): void {
+  const isPassedShown = pendingPassedMinor !== 0n
+  const titles = [
+    ...AGES.map((age) => words.ages[age]),
+    words.unallocated,
+    ...(isPassedShown ? [words.pendingDebits] : []),
+  ]
+  const width = sheet.width / titles.length
+  const columns = titles.map((title): TableColumn => ({ title, width, align: 'right' }))
+  const values = [...AGES.map((age) => ageing[age]), -unallocatedMinor, ...(isPassedShown ? [-pendingPassedMinor] : [])]
   const cells = values.map((minor) => [{ text: formats.amount(minor, currency), ink: small }])
   sheet.need(60)
   sheet.paragraph('P', words.ageing, ink(8.5, 'bold', QUIET))

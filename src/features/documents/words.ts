@@ -68,6 +68,7 @@ interface Words {
   writtenOff(amount: string): string
   credited: string
   unallocated: string
+  pendingDebits: string
   notes: string
   terms: string
   bankDetails: string
@@ -158,6 +159,7 @@ const en: Words = {
   writtenOff: (amount) => `${amount} of this invoice has been written off.`,
   credited: 'Amount credited',
   unallocated: 'Not yet used',
+  pendingDebits: 'Debits pending',
   notes: 'Notes',
   terms: 'Terms',
   bankDetails: 'Bank details',
@@ -273,6 +275,7 @@ const de: Words = {
   writtenOff: (amount) => `Von dieser Rechnung sind ${amount} abgeschrieben.`,
   credited: 'Gutschriftbetrag',
   unallocated: 'Noch nicht verrechnet',
+  pendingDebits: 'Offene Lastschriften',
   notes: 'Hinweise',
   terms: 'Zahlungsbedingungen',
   bankDetails: 'Bankverbindung',

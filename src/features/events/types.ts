@@ -101,6 +101,7 @@ export const EVENT_TYPES = [
   'batch.updated',
   'batch.moved',
   'batch.submission_awaited',
+  'batch.day_passed',
   'batch.build_started',
   'batch.released',
   'batch.reopened',

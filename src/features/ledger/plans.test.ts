@@ -177,7 +177,7 @@ test.each([
 })
 
 test('what notes took of lines is found note by note and invoice by invoice', async () => {
-  const asAt = { account: client.id, date: '2021-03-31', currency: null }
+  const asAt = { account: client.id, date: '2021-03-31', now: '2021-03-31T00:00:00.000Z', currency: null }
   for (const plan of [
     await planOf((db) => revenueOfPeriod(db, { ...asAt, from: '2021-03-01', to: '2021-03-31' }, 'package')),
     await planOf((db) => chargesBeyond(db, asAt, 'package')),

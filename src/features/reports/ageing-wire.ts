@@ -26,11 +26,15 @@ const amountColumns = {
   ) as Record<Age, Column<Aged, Digits>>),
   Total: amountColumn<Aged>(sumOfAges, 'Open in all'),
   Unallocated: amountColumn<Aged>(({ unallocatedMinor }) => unallocatedMinor, 'Money given that was not allocated'),
-  Balance: amountColumn<Aged>(balanceOf, 'Total less Unallocated'),
+  PendingPassed: amountColumn<Aged>(
+    ({ pendingPassedMinor }) => pendingPassedMinor,
+    'Lines of batches whose day has passed without being submitted: what they were to pay is open',
+  ),
+  Balance: amountColumn<Aged>(balanceOf, 'Total less Unallocated and PendingPassed'),
 }
 
 function balanceOf(aged: Aged): bigint {
-  return sumOfAges(aged) - aged.unallocatedMinor
+  return sumOfAges(aged) - aged.unallocatedMinor - aged.pendingPassedMinor
 }
 
 export const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColumns, ...amountColumns })
@@ -56,6 +60,7 @@ const amountCells: readonly CsvColumn<Aged>[] = [
   ...AGES.map((age) => [age, amountCell<Aged>(({ [age]: minor }) => minor)] as const),
   ['Total', amountCell((aged) => sumOfAges(aged))],
   ['Unallocated', amountCell(({ unallocatedMinor }) => unallocatedMinor)],
+  ['PendingPassed', amountCell(({ pendingPassedMinor }) => pendingPassedMinor)],
   ['Balance', amountCell(balanceOf)],
 ]
 

@@ -49,6 +49,7 @@ describe('by customer', () => {
         DaysOver120: 0,
         Total: 180,
         Unallocated: 10,
+        PendingPassed: 0,
         Balance: 170,
       },
     ])
@@ -204,8 +205,8 @@ describe('by document', () => {
     const reply = await client.get(`/v1/reports/ageing?${query}`)
     expect(reply.headers['content-disposition']).toBe('attachment; filename="open-items-2027-03-31.csv"')
     expect(reply.text.split('\r\n')).toEqual([
-      '\ufeffcustomerID;Name;CurrencyCode;Type;DocumentID;Number;Date;DueDate;Amount;Current;Days1To30;Days31To60;Days61To90;Days91To120;DaysOver120;Total;Unallocated;Balance',
-      `${customerID};Acme;USD;invoice;${first};1;2027-03-01;2027-03-31;115,00;65,00;0,00;0,00;0,00;0,00;0,00;65,00;0,00;65,00`,
+      '\ufeffcustomerID;Name;CurrencyCode;Type;DocumentID;Number;Date;DueDate;Amount;Current;Days1To30;Days31To60;Days61To90;Days91To120;DaysOver120;Total;Unallocated;PendingPassed;Balance',
+      `${customerID};Acme;USD;invoice;${first};1;2027-03-01;2027-03-31;115,00;65,00;0,00;0,00;0,00;0,00;0,00;65,00;0,00;0,00;65,00`,
       '',
     ])
     await client.post('/v1/currencies', { CurrencyCode: 'EUR' })

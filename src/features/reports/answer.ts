@@ -58,5 +58,5 @@ export async function asAtOf(
   query: { date?: IsoDate | null; currency?: string | null },
 ): Promise<AsAt> {
   const currency = await currencyOf(db, context, query.currency)
-  return { account: context.account.id, date: query.date ?? context.moment.today, currency }
+  return { account: context.account.id, date: query.date ?? context.moment.today, now: context.moment.now, currency }
 }

@@ -1,4 +1,4 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { fragment, type Fragment, NOTHING } from '../../platform/database/sql.ts'
 
@@ -16,6 +16,8 @@ export interface ReportPeriod {
 export interface AsAt {
   account: AccountId
   date: IsoDate
+  /** When it is asked for: batches count as they are then. */
+  now: Instant
   /** Null: all. */
   currency: string | null
 }

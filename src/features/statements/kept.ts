@@ -34,6 +34,8 @@ const readSection = (kept: Kept<StatementSection>): StatementSection => ({
   closingMinor: BigInt(kept.closingMinor),
   laterMinor: BigInt(kept.laterMinor),
   unallocatedMinor: BigInt(kept.unallocatedMinor),
+  // Those of before this was told have none.
+  pendingPassedMinor: BigInt(kept.pendingPassedMinor ?? 0),
   ageing: Object.fromEntries(AGES.map((age) => [age, BigInt(kept.ageing[age])])) as Ageing,
   lines: kept.lines.map(readLine),
 })

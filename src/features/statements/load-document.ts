@@ -20,7 +20,7 @@ const hasSomething = ({ lines, openingMinor, closingMinor }: CustomerStatement):
  */
 async function sectionsOf(
   db: Queryable,
-  { account }: Pick<RequestContext, 'account'>,
+  { account, moment: { now } }: Pick<RequestContext, 'account' | 'moment'>,
   customer: Pick<Customer, 'id' | 'currency'>,
   period: Period,
   movementsMax?: number,
@@ -30,7 +30,7 @@ async function sectionsOf(
   const sections: CustomerStatement[] = []
   let left = movementsMax
   for (const currency of currencies) {
-    const section = await statementOf(db, account.id, customer.id, currency, period, left)
+    const section = await statementOf(db, account.id, customer.id, currency, { ...period, now }, left)
     if (left !== undefined) left -= section.lines.length
     sections.push(section)
   }

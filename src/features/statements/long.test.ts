@@ -16,7 +16,11 @@ afterAll(() => owner.close())
 
 /** The statement as the engine makes it whole, written at once. */
 async function wholeText(client: TestClient, customerID: number, from: string, to: string): Promise<string> {
-  const made = await statementOf(service.db.reader(client.id), client.id, BigInt(customerID), 'USD', { from, to })
+  const made = await statementOf(service.db.reader(client.id), client.id, BigInt(customerID), 'USD', {
+    from,
+    to,
+    now: '2999-01-01T00:00:00.000Z',
+  })
   async function* lines() {
     yield made.lines
   }

@@ -8,12 +8,12 @@ import {
   sumOfAges,
 } from '../../engine/money/statement.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable, Snapshot } from '../../platform/database/database.ts'
 import type { Portions } from '../../platform/wire/write.ts'
-import { listCurrenciesOf, listOpenNow, movementsInOrder, readStatement } from './queries.ts'
+import { listOpenNow, listTotalsOf, movementsInOrder, readStatement } from './queries.ts'
 
 /** Balances and statements of a customer, made from its documents when they are asked for. */
 
@@ -41,6 +41,9 @@ export interface CurrencyBalance {
   clearingMinor: bigint
   /** Of the unallocated money, held for refunds whose outcome is not known. */
   heldMinor: bigint
+  /** Lines of batches whose day has passed: what they were to pay is open, and what of them is not allocated is not unallocated money. */
+  pendingPassedMinor: bigint
+  passedUnallocatedMinor: bigint
   ageing: Ageing
 }
 
@@ -49,11 +52,11 @@ export async function listCurrencyBalances(
   db: Queryable,
   account: AccountId,
   customer: { id: CustomerId; currency: string },
-  today: IsoDate,
+  { today, now }: { today: IsoDate; now: Instant },
 ): Promise<CurrencyBalance[]> {
   const [totals, open] = await Promise.all([
-    listCurrenciesOf(db, account, customer.id),
-    listOpenNow(db, account, customer.id),
+    listTotalsOf(db, account, customer.id, now),
+    listOpenNow(db, account, customer.id, now),
   ])
   const none = {
     currency: customer.currency,
@@ -61,6 +64,8 @@ export async function listCurrencyBalances(
     unappliedMinor: 0n,
     clearingMinor: 0n,
     heldMinor: 0n,
+    pendingPassedMinor: 0n,
+    passedUnallocatedMinor: 0n,
   }
   const own = totals.find(({ currency }) => currency === customer.currency) ?? none
   return [own, ...totals.filter((total) => total !== own)].map((total) => ({
@@ -77,6 +82,7 @@ export interface CustomerStatement extends MovementsStatement {
   currency: string
   ageing: Ageing
   unallocatedMinor: bigint
+  pendingPassedMinor: bigint
 }
 
 /** Makes a statement of one currency. Throws a Fault (400) where it has more than `movementsMax` movements. */
@@ -85,25 +91,27 @@ export async function statementOf(
   account: AccountId,
   customerId: CustomerId,
   currency: string,
-  period: { from: IsoDate; to: IsoDate },
+  { now, ...period }: { from: IsoDate; to: IsoDate; now: Instant },
   movementsMax?: number,
 ): Promise<CustomerStatement> {
-  const { movements, open, unallocatedMinor, openingMinor, laterMinor } = await readStatement(
+  const { movements, open, unallocatedMinor, pendingPassedMinor, openingMinor, laterMinor } = await readStatement(
     db,
-    { account, customerId, currency },
+    { account, customerId, currency, now },
     period,
     movementsMax === undefined ? undefined : movementsMax + 1,
   )
   if (movementsMax !== undefined && movements.length > movementsMax) throw statementTooLong()
   const statement = makeStatement(period, movements, openingMinor, laterMinor)
   const ageing = ageOpen(open, period.to)
-  checkClosing({ ageing, unallocatedMinor, closingMinor: statement.closingMinor })
-  return { ...statement, customerId, currency, ageing, unallocatedMinor }
+  checkClosing({ ageing, unallocatedMinor, pendingPassedMinor, closingMinor: statement.closingMinor })
+  return { ...statement, customerId, currency, ageing, unallocatedMinor, pendingPassedMinor }
 }
 
-const checkClosing = (sums: Pick<CustomerStatement, 'ageing' | 'unallocatedMinor' | 'closingMinor'>): void =>
+const checkClosing = (
+  sums: Pick<CustomerStatement, 'ageing' | 'unallocatedMinor' | 'pendingPassedMinor' | 'closingMinor'>,
+): void =>
   assert(
-    sumOfAges(sums.ageing) - sums.unallocatedMinor === sums.closingMinor,
+    sumOfAges(sums.ageing) - sums.unallocatedMinor - sums.pendingPassedMinor === sums.closingMinor,
     'what is open on the last day of a statement makes its closing balance',
   )
 
@@ -121,9 +129,9 @@ export async function arrivingStatementOf(
   account: AccountId,
   customerId: CustomerId,
   currency: string,
-  period: { from: IsoDate; to: IsoDate },
+  { now, ...period }: { from: IsoDate; to: IsoDate; now: Instant },
 ): Promise<ArrivingStatement> {
-  const named = { account, customerId, currency }
+  const named = { account, customerId, currency, now }
   const { movements, open, ...sums } = await readStatement(db, named, period, SORTED_MAX + 1)
   const closingMinor = sums.openingMinor + sums.debitsMinor - sums.creditsMinor
   const ageing = ageOpen(open, period.to)

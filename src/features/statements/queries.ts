@@ -1,6 +1,7 @@
+import { linesDayPassed } from '../batches/queries.ts'
 import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { Movement } from '../../engine/money/statement.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable, Snapshot } from '../../platform/database/database.ts'
 import { PORTION_ROWS } from '../../platform/database/reads.ts'
@@ -21,16 +22,20 @@ export interface StatementSums {
   open: { dueDate: IsoDate; openMinor: bigint }[]
   /** Money given on that day or before, less what was allocated of it by then. */
   unallocatedMinor: bigint
+  /** Lines of batches whose day has passed, of that day or before: what they were to pay is open. */
+  pendingPassedMinor: bigint
 }
 
 interface Named {
   account: AccountId
   customerId: CustomerId
   currency: string
+  /** When it is asked for: batches count as they are then. */
+  now: Instant
 }
 
 // The documents of a customer and currency, each table read once.
-const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
+const documentsOf = ({ account, customerId, currency, now }: Named): Fragment => {
   const theirs = fragment`account_id = ${account} and customer_id = ${customerId} and currency = ${currency}`
   return fragment`
   i as materialized (
@@ -39,7 +44,7 @@ const documentsOf = ({ account, customerId, currency }: Named): Fragment => {
       from invoices where ${theirs} and issued_at is not null),
   p as materialized (
     select payment_id as id, ref, dated, failed_on, failed_on is null and ${IS_UNSETTLED} as is_pending, method,
-           amount_minor as amount
+           amount_minor as amount, payment_id in (${linesDayPassed(account, now)}) as is_passed
       from payments where ${theirs}),
   d as materialized (
     select negative_adjustment_id as id, kind, ref, dated, amount_minor as amount from negative_adjustments where ${theirs}),
@@ -79,16 +84,17 @@ const standingOn = ({ account, customerId }: Named, on: IsoDate): Fragment => fr
     union all
     select 'positive_adjustment', id, due_date, amount from a where dated <= ${on}),
   given as materialized (
-    select 'payment' as kind, id, amount from p where dated <= ${on} and (failed_on is null or failed_on > ${on})
+    select 'payment' as kind, id, amount from p where dated <= ${on} and (failed_on is null or failed_on > ${on}) and not is_passed
     union all
     select 'negative_adjustment', id, amount - coalesce((select sum(r.amount) from r where r.id = n.id and r.dated <= ${on}), 0)::bigint
       from n where dated <= ${on}),
   l as materialized (
     select given_kind, given_id, owed_kind, owed_id, amount_minor as amount from allocations
-     where account_id = ${account} and customer_id = ${customerId} and dated <= ${on} and (ended_on is null or ended_on > ${on}))`
+     where account_id = ${account} and customer_id = ${customerId} and dated <= ${on} and (ended_on is null or ended_on > ${on})
+       and not (given_kind = 'payment' and given_id in (select id from p where is_passed)))`
 
 interface FactRow extends Omit<Movement, 'type'> {
-  part: 'movement' | 'opening' | 'period' | 'later' | 'open' | 'unallocated'
+  part: 'movement' | 'opening' | 'period' | 'later' | 'open' | 'unallocated' | 'passed'
   type: Movement['type']
 }
 
@@ -113,7 +119,9 @@ const factsOf = (named: Named, { from, to }: { from: IsoDate; to: IsoDate }, lim
     union all
     select 'unallocated', null, null, null, null, null, null,
            (coalesce((select sum(amount) from given), 0)
-             - coalesce((select sum(l.amount) from l join given on given.kind = l.given_kind and given.id = l.given_id), 0))::bigint, 0`
+             - coalesce((select sum(l.amount) from l join given on given.kind = l.given_kind and given.id = l.given_id), 0))::bigint, 0
+    union all
+    select 'passed', null, null, null, null, null, null, coalesce(sum(amount), 0)::bigint, 0 from p where is_passed and dated <= ${to}`
 
 function sumsOf(facts: readonly FactRow[]): StatementSums {
   const rowOf = (part: FactRow['part']) => facts.find((row) => row.part === part)
@@ -127,6 +135,7 @@ function sumsOf(facts: readonly FactRow[]): StatementSums {
       part === 'open' ? [{ dueDate: dated, openMinor: debitMinor }] : [],
     ),
     unallocatedMinor: sumOf('unallocated'),
+    pendingPassedMinor: sumOf('passed'),
   }
 }
 
@@ -154,26 +163,46 @@ export const movementsInOrder = (db: Snapshot, named: Named, { from, to }: { fro
 
 /** Lists the currencies that a customer has movements in. */
 export const listCurrenciesOf = (db: Queryable, account: AccountId, customerId: CustomerId) =>
+  db.rows<{ currency: string }>(sql`
+    select currency from customer_totals where account_id = ${account} and customer_id = ${customerId} order by currency`)
+
+/** Lists what a customer owes and has given now, by currency. */
+export const listTotalsOf = (db: Queryable, account: AccountId, customerId: CustomerId, now: Instant) =>
   db.rows<{
     currency: string
     receivableMinor: bigint
     unappliedMinor: bigint
     clearingMinor: bigint
     heldMinor: bigint
+    pendingPassedMinor: bigint
+    passedUnallocatedMinor: bigint
   }>(sql`
     select t.currency, t.receivable_minor as "receivableMinor", t.unapplied_minor as "unappliedMinor", t.clearing_minor as "clearingMinor",
            coalesce((select sum(p.held_minor) from payments p
              where p.account_id = ${account} and p.customer_id = ${customerId} and p.currency = t.currency and p.held_minor > 0
-               and p.failed_on is null), 0)::bigint as "heldMinor"
-      from customer_totals t where t. account_id = ${account} and t.customer_id = ${customerId} order by t.currency`)
+               and p.failed_on is null), 0)::bigint as "heldMinor",
+           coalesce(d.amount, 0)::bigint as "pendingPassedMinor", coalesce(d.free, 0)::bigint as "passedUnallocatedMinor"
+      from customer_totals t
+      left join (select p.currency, sum(p.amount_minor) as amount, sum(p.amount_minor - p.applied_minor) as free from payments p
+                  where p.account_id = ${account} and p.customer_id = ${customerId} and p.failed_on is null
+                    and p.payment_id in (${linesDayPassed(account, now)}) group by p.currency) d on d.currency = t.currency
+     where t. account_id = ${account} and t.customer_id = ${customerId} order by t.currency`)
 
-/** Lists the amounts that are open now, whatever their date, by currency and due day. */
-export const listOpenNow = (db: Queryable, account: AccountId, customerId: CustomerId) =>
+/** Lists the amounts that are open now, whatever their date, by currency and due day; what lines of batches whose day has passed were to pay is open. */
+export const listOpenNow = (db: Queryable, account: AccountId, customerId: CustomerId, now: Instant) =>
   db.rows<{ currency: string; dueDate: IsoDate; openMinor: bigint }>(sql`
     select currency, due_date as "dueDate", sum(open)::bigint as "openMinor" from (
       select currency, due_date, total_minor - paid_minor - pending_minor - negative_minor as open from invoices
        where account_id = ${account} and customer_id = ${customerId} and issued_at is not null and cancelled_at is null
       union all
       select currency, due_date, amount_minor - paid_minor - pending_minor - negative_minor from positive_adjustments
-       where account_id = ${account} and customer_id = ${customerId}) o
+       where account_id = ${account} and customer_id = ${customerId}
+      union all
+      select d.currency, d.due_date, n.amount_minor from (${linesDayPassed(account, now)}) l
+        join allocations n on n.account_id = ${account} and n.customer_id = ${customerId} and n.given_kind = 'payment' and n.given_id = l.payment_id
+         and n.ended_on is null
+        join (select 'invoice' as kind, invoice_id as id, currency, due_date from invoices where account_id = ${account} and customer_id = ${customerId}
+              union all
+              select 'positive_adjustment', positive_adjustment_id, currency, due_date from positive_adjustments
+               where account_id = ${account} and customer_id = ${customerId}) d on d.kind = n.owed_kind and d.id = n.owed_id) o
      where open <> 0 group by currency, due_date`)

@@ -34,10 +34,20 @@ test("balances tell what is open by age, one object a currency, the customer's o
       Overdue: 65,
       Pending: 0,
       Unallocated: 10,
+      PendingPassed: 0,
       Held: 0,
       Ageing: { ...NO_AGE, Current: 115, Days1To30: 65 },
     },
-    { CurrencyCode: 'EUR', Balance: -7, Overdue: 0, Pending: 0, Unallocated: 7, Held: 0, Ageing: NO_AGE },
+    {
+      CurrencyCode: 'EUR',
+      Balance: -7,
+      Overdue: 0,
+      Pending: 0,
+      Unallocated: 7,
+      PendingPassed: 0,
+      Held: 0,
+      Ageing: NO_AGE,
+    },
   ])
   expect((await client.get('/v1/customers/999999/balances')).status).toBe(404)
 })
@@ -79,6 +89,7 @@ test('a statement tells every movement with its running balance, and what was op
     RecordedLater: 0,
     Ageing: { ...NO_AGE, Current: 115, Days1To30: 65 },
     Unallocated: 10,
+    PendingPassed: 0,
   })
   const march = (await client.get(`/v1/customers/${customerID}/statement?from=2027-03-01&to=2027-03-10`)).body
   expect(march).toMatchObject({
@@ -87,6 +98,7 @@ test('a statement tells every movement with its running balance, and what was op
     RecordedLater: 55,
     Ageing: { ...NO_AGE, Current: 115 },
     Unallocated: 0,
+    PendingPassed: 0,
   })
   expect(march.Movements).toMatchObject([{ ID: first }])
 })

@@ -62,7 +62,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     success: { status: 200, schema: customerBalanceShape.list.schema },
     read: async (db, context, { params }) => {
       const customer = await foundCustomer(db, context, params)
-      const balances = await listCurrencyBalances(db, context.account.id, customer, context.moment.today)
+      const balances = await listCurrencyBalances(db, context.account.id, customer, context.moment)
       return { status: 200, body: customerBalanceShape.list.write(balances, writingOf(context)) }
     },
   }),
@@ -89,7 +89,10 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
         return drawnStatement(drawing, account, document)
       }
       const currency = query.currency ?? customer.currency
-      const arriving = await arrivingStatementOf(db, account.id, customer.id, currency, period)
+      const arriving = await arrivingStatementOf(db, account.id, customer.id, currency, {
+        ...period,
+        now: context.moment.now,
+      })
       return { status: 200, pieces: StatementOut.pieces(statementToWire(arriving, account.timeZone)) }
     },
   }),

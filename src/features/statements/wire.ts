@@ -39,7 +39,11 @@ export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBala
   Balance: amountColumn((b) => b.receivableMinor - b.unappliedMinor, 'Owed less given; negative is in credit'),
   Overdue: amountColumn(({ ageing }) => overdueOf(ageing)),
   Pending: amountColumn((b) => b.clearingMinor, 'Payments whose outcome is not known'),
-  Unallocated: amountColumn((b) => b.unappliedMinor),
+  Unallocated: amountColumn((b) => b.unappliedMinor - b.passedUnallocatedMinor),
+  PendingPassed: amountColumn(
+    (b) => b.pendingPassedMinor,
+    'Lines of batches whose day has passed without being submitted: what they were to pay is open',
+  ),
   Held: amountColumn(
     ({ heldMinor }) => heldMinor,
     'Of the unallocated money, held for refunds whose outcome is not known',
@@ -72,6 +76,9 @@ export const StatementOut = outObject(
     RecordedLater: outNumber('What is dated after To'),
     Ageing: AgeingOut,
     Unallocated: outNumber(),
+    PendingPassed: outNumber(
+      'Lines of batches whose day has passed without being submitted: what they were to pay is open',
+    ),
   },
   'Statement',
 )
@@ -133,6 +140,7 @@ export function statementToWire(s: ArrivingStatement, timeZone: string): Arrivin
     RecordedLater: amount(s.laterMinor),
     Ageing: ageingToWire(s.ageing, digits),
     Unallocated: amount(s.unallocatedMinor),
+    PendingPassed: amount(s.pendingPassedMinor),
   }
 }
 

@@ -14,6 +14,7 @@ import { connectionTo, tryConnection } from '../postgres/connection.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
 import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
+import { checkBatches } from './batches.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 import { checkEnd } from './seal.ts'
@@ -157,6 +158,7 @@ async function checkServer(
     ...(await checkMadeSeal(client, server, config)),
     ...(await checkSales(client, server)),
     ...(await checkFilesToSendAgain(client, server)),
+    ...(server.isSuperuser || server.isAppMember ? await checkBatches(client, new Date().toISOString()) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
   ]
 }

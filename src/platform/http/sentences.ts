@@ -144,6 +144,12 @@ const PARAMETER_SENTENCES: Readonly<Record<string, string>> = {
     'With true the kind, the expiry, the bank and the mandate of each method are shown too, and an IBAN by its country and last four digits. Left out, false.',
   isOpen:
     'With true only files with lines that wait for a person, with false only those without. Left out, all are listed.',
+  State: 'Limits the list to batches in this state. Left out, all are listed.',
+  GatewayToken: 'Limits the list to batches of the gateway with this token. Left out, all are listed.',
+  ActionDateFrom: 'Limits the list to batches for this day or later. Left out, there is no first day.',
+  ActionDateTo: 'Limits the list to batches for this day or earlier. Left out, there is no last day.',
+  isDayPassed:
+    'With true only batches with lines that nobody submitted by their last moment and that the service does not move, with false all others. Left out, all are listed.',
   'listEvents.RecordType':
     'Limits the list to events of records of this kind, with RecordID or without. Left out, those of all are listed.',
   'listEvents.type': 'Limits the list to events of this type. Left out, all are listed.',
