@@ -47,6 +47,8 @@ export interface ChangePlan {
 export interface ChangeFacts {
   charges: readonly InvoicedCharge[]
   today: IsoDate
+  /** The day since when the customer is not billed; null or absent while it is. */
+  pausedOn?: IsoDate | null
 }
 
 /** Offer that replaces a future subscription, with the fees and the trial of a new one. */
@@ -95,7 +97,8 @@ export function dropPending(state: SubscriptionState, facts: ChangeFacts): Chang
 /**
  * Plans a change of package or term now. Rules: in the trial no money moves. With an equal term the unused days of every invoiced period
  * are given back and one invoice charges them at the new price, anchor kept. With another term they are given back likewise and one full
- * new period is charged, anchored today. Without pro rata the running period is not given back and a full new period starts today.
+ * new period is charged, anchored today. Without pro rata the running period is not given back and a full new period starts today. Of a customer that is not
+ * billed now a period of which nothing was invoiced is not charged either: it is billed on the return as it then stands.
  */
 export function changeNow(state: SubscriptionState, offer: PackageOffer, facts: ChangeFacts): ChangePlan {
   const { today } = facts
@@ -110,7 +113,9 @@ export function changeNow(state: SubscriptionState, offer: PackageOffer, facts: 
   const givenBack = state.isProRata ? unusedFrom(covered, today) : notBegun(covered, today)
   const next = isEqual
     ? { state: changed, charges: rechargeUnused(changed, givenBack) }
-    : startPeriod(changed, offer, today)
+    : isUnbilled(state, covered, facts)
+      ? { state: anchoredToday(changed, offer, today), charges: [] }
+      : startPeriod(changed, offer, today)
   const charges = [...next.charges, ...dropped.invoices.flatMap((invoice) => invoice.charges)]
   return { ...dropped, state: next.state, invoices: invoiceToday(charges, today), givenBack }
 }
@@ -137,16 +142,30 @@ function startPeriod(
   offer: PackageOffer,
   today: IsoDate,
 ): { state: SubscriptionState; charges: PlannedCharge[] } {
-  const cursor = { ...state.cursor, nextFrom: today, lastFrom: null }
-  const started: SubscriptionState = {
-    ...state,
-    syncDate: null,
-    cycle: cycleFrom(today, offer.term, offer.termType),
-    cursor,
-  }
+  const started = anchoredToday(state, offer, today)
+  const { cursor } = started
   const step = planStep(termsOf(started), cursor, today)
   return { state: { ...started, cursor: step?.cursor ?? cursor }, charges: step?.invoice.charges ?? [] }
 }
+
+/** Returns a state whose periods count from today, with nothing of them charged. */
+const anchoredToday = (state: SubscriptionState, offer: PackageOffer, today: IsoDate): SubscriptionState => ({
+  ...state,
+  syncDate: null,
+  cycle: cycleFrom(today, offer.term, offer.termType),
+  cursor: { ...state.cursor, nextFrom: today, lastFrom: null },
+})
+
+/** Returns whether the running period began while the customer was not billed, so that nothing of it is invoiced, and nothing of before is owed. */
+const isUnbilled = (
+  { cursor }: SubscriptionState,
+  covered: readonly { until: IsoDate | null }[],
+  { today, pausedOn = null }: ChangeFacts,
+): boolean =>
+  pausedOn !== null &&
+  cursor.nextFrom <= today &&
+  cursor.nextFrom >= pausedOn &&
+  covered.every(({ until }) => until === null || until <= today)
 
 /**
  * Plans a change of package or term of a subscription that has not begun. Rule: it is replaced without money, as if it had been added so.

@@ -1,5 +1,4 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import { compare, ZERO } from '../../kernel/decimal.ts'
 import type { PlannedCharge } from './charges.ts'
 import type { ChangeFacts, ChangePlan } from './changes.ts'
 import { usageFrom } from './component-cycles.ts'
@@ -115,41 +114,36 @@ export function planModified(
   return { ...planSubscriptionDue({ state, components }, today, options), givenBack: [] }
 }
 
-/**
- * Tells whether a change of components would charge, were its customer billed: more is owed than before, or a number is higher in a
- * running cycle of which nothing is charged because it began while nothing was billed.
- */
-export const isRaised = (
-  before: readonly ComponentState[],
-  after: readonly ComponentState[],
-  today: IsoDate,
-): boolean =>
+/** Returns whether a change of components owes more than before, for a cycle that was invoiced. */
+export const isRaised = (before: readonly ComponentState[], after: readonly ComponentState[]): boolean =>
   after.some((component) => {
     const known = before.find(({ componentId }) => componentId === component.componentId)
-    if (component.owed.length > (known?.owed.length ?? 0)) return true
-    const isRunning = !isMetered(component) && component.nextFrom <= today
-    return isRunning && compare(component.quantity, known?.quantity ?? ZERO) > 0
+    return component.owed.length > (known?.owed.length ?? 0)
   })
 
 /**
  * Returns the components after a list that is the whole set: new ones join, those not in it are left out, the others take quantity and
  * version. A rise is owed afterwards; `planSubscriptionDue` invoices it (at once with `extrasNow`). Opening usage of a new metered
- * component is reported by the caller; a metered one's quantity is ignored.
+ * component is reported by the caller; a metered one's quantity is ignored. Of a customer that is not billed since `pausedOn` one that joins while the
+ * package's running period is not invoiced owes nothing: it is billed on the return.
  */
 export function modifyComponents(
   { state, components }: SubscriptionFacts,
   offers: readonly ComponentOffer[],
   today: IsoDate,
+  pausedOn: IsoDate | null = null,
 ): ComponentState[] {
+  const since =
+    pausedOn !== null && state.cursor.nextFrom <= today && state.cursor.nextFrom >= pausedOn ? pausedOn : null
   const known = components.map((component): ComponentState => {
     const offer = offers.find(({ componentId }) => componentId === component.componentId)
     if (offer === undefined) return component.leftOutOn === null ? leaveOut(component, state, today) : component
-    if (component.leftOutOn !== null) return reattachComponent(component, state, offer, today)
+    if (component.leftOutOn !== null) return reattachComponent(component, state, offer, today, since)
     const versioned = changeVersion(component, offer.version, today)
     return isMetered(versioned) ? versioned : setQuantity(versioned, offer.quantity, state, today)
   })
   const added = offers
     .filter(({ componentId }) => components.every((component) => component.componentId !== componentId))
-    .map((offer) => attachComponent(state, offer, today))
+    .map((offer) => attachComponent(state, offer, today, since))
   return [...known, ...added]
 }

@@ -150,12 +150,22 @@ export function componentAtStart(state: SubscriptionState, offer: ComponentOffer
 
 /**
  * Makes a component that joins a running subscription. Rule: that is a rise from 0 of the cycle that holds today; before charging begins it
- * simply is there from the start.
+ * simply is there from the start. Where nothing was billed since a day (`unbilledSince`) and the package's running period is not invoiced, nothing of the cycle is
+ * owed: it is charged on the return as any other.
  */
-export function attachComponent(state: SubscriptionState, offer: ComponentOffer, today: IsoDate): ComponentState {
+export function attachComponent(
+  state: SubscriptionState,
+  offer: ComponentOffer,
+  today: IsoDate,
+  unbilledSince: IsoDate | null = null,
+): ComponentState {
   const started = componentAtStart(state, offer)
   if (today < started.chargesFrom) return started
   if (isMetered(started)) return { ...started, chargesFrom: today, nextFrom: today }
+  if (unbilledSince !== null) {
+    const from = later(periodContaining(started.cycle, today).from, later(unbilledSince, started.chargesFrom))
+    return { ...started, chargesFrom: from, nextFrom: from }
+  }
   return setQuantity(openCycle({ ...started, quantity: ZERO }, state, today), offer.quantity, state, today)
 }
 
@@ -231,13 +241,14 @@ export function reattachComponent(
   state: SubscriptionState,
   offer: ComponentOffer,
   today: IsoDate,
+  unbilledSince: IsoDate | null = null,
 ): ComponentState {
   const leftOn = left.leftOutOn ?? today
   const absence = { from: leftOn, until: today, countedFrom: left.chargesFrom }
   const absences = [...(left.absences ?? []), absence]
   const isOpen = isMetered(left) ? left.nextFrom <= leftOn : left.nextFrom > today
   if (!isOpen) {
-    const joined = attachComponent(state, offer, later(today, left.chargesFrom))
+    const joined = attachComponent(state, offer, later(today, left.chargesFrom), unbilledSince)
     return { ...joined, owed: [...left.owed, ...joined.owed], usage: left.usage, absences }
   }
   const back = changeVersion({ ...left, leftOutOn: null, absences }, offer.version, today)

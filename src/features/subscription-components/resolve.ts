@@ -195,7 +195,7 @@ export function wantedComponents(
   wished: readonly WishedComponent[],
   facts: SubscriptionFacts,
   currency: string,
-  today: IsoDate,
+  { today, pausedOn }: { today: IsoDate; pausedOn: IsoDate | null },
 ): ComponentSet {
   const opening: OpeningUsage[] = []
   const offers = wished.map((wish): ComponentOffer => {
@@ -207,5 +207,5 @@ export function wantedComponents(
     const offer = offerOf(wish, currency, known?.versions.at(-1)?.versionId !== version.versionId)
     return known && body.NumUnits == null ? { ...offer, quantity: known.quantity } : offer
   })
-  return { components: modifyComponents(facts, offers, today), opening }
+  return { components: modifyComponents(facts, offers, today, pausedOn), opening }
 }

@@ -137,7 +137,11 @@ function offerOperation(about: {
         }
         const plan = (changed: ChangePlan) => withComponents(changed, subject.components)
         if (body.When === 'now')
-          return { event, offer: ids, plan: plan(changeNow(subject.state, offer, { charges, today })) }
+          return {
+            event,
+            offer: ids,
+            plan: plan(changeNow(subject.state, offer, { charges, today, pausedOn: s.pausedOn })),
+          }
         return {
           event,
           pendingOffer: ids,

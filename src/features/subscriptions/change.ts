@@ -104,7 +104,7 @@ export async function subjectFrom(tx: Transaction, subscription: ShownSubscripti
 export const pauseOf = ({ isCustomerArchived }: Pick<Subscription, 'isCustomerArchived'>): string =>
   isCustomerArchived ? 'archived' : 'suspended'
 
-/** Refuses (409) a change that would charge a customer that is suspended or archived. */
+/** Refuses (409) a change of a customer that is suspended or archived which would charge for days of a period or cycle that was invoiced, or bill a start at once. */
 export function checkPaused(
   { subscription: s, state, components }: ChangeSubject,
   plan: OperationPlan,
@@ -113,10 +113,11 @@ export function checkPaused(
   if (s.pausedOn === null) return
   // A start brought forward to today or earlier bills at once.
   const isBegun = isFuture(state, today) && !isFuture(plan.state, today)
-  if (plan.invoices.length === 0 && !isBegun && !isRaised(components, plan.components, today)) return
+  const isCharged = plan.invoices.some(({ charges }) => charges.some(({ netMinor }) => netMinor > 0n))
+  if (!isCharged && !isBegun && !isRaised(components, plan.components)) return
   throw conflict(
     'customer_not_billed',
-    `Customer ${s.customerId} is ${pauseOf(s)}: a change that charges is not possible meanwhile.`,
+    `Customer ${s.customerId} is ${pauseOf(s)}: a change that charges for what was invoiced is not possible meanwhile.`,
   )
 }
 

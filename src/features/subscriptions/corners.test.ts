@@ -55,17 +55,20 @@ describe('units of a suspended customer', () => {
     expect(await differencesOf(service, client)).toEqual([])
   })
 
-  test('cannot be raised, also when the running cycle began while nothing was billed', async () => {
+  test('cannot be raised in a cycle that was invoiced, and can in one that began while nothing was billed', async () => {
     const { client, id, componentID, turn } = await risingSeats()
     const other = await addComponent(client)
     await turn('suspend')
-    for (const on of ['2027-01-20', '2027-02-10']) {
-      await moveTo(client, on)
-      expect(codesOf(await modify(client, id, [{ componentID, NumUnits: 11 }]))).toEqual(['customer_not_billed'])
-      expect(codesOf(await use(client, id, { componentID, NumUnits: 1 }))).toEqual(['customer_not_billed'])
-      const added = [{ componentID }, { componentID: other.componentID, NumUnits: 1 }]
-      expect(codesOf(await modify(client, id, added))).toEqual(['customer_not_billed'])
-    }
+    const raises = [
+      () => modify(client, id, [{ componentID, NumUnits: 11 }]),
+      () => use(client, id, { componentID, NumUnits: 1 }),
+      () => modify(client, id, [{ componentID }, { componentID: other.componentID, NumUnits: 1 }]),
+    ]
+    await moveTo(client, '2027-01-20')
+    for (const raise of raises) expect(codesOf(await raise())).toEqual(['customer_not_billed'])
+    await moveTo(client, '2027-02-10')
+    for (const raise of raises) expect((await raise()).status).toBe(204)
+    expect(await unitsOf(client, id)).toEqual([12, 1])
   })
 })
 

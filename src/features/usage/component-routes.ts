@@ -36,7 +36,7 @@ export const subscriptionComponentOperations = (): Operation[] => [
       const made = await changeSubscription(tx, context, s, (subject) => {
         checkRunning(subject, today)
         const { state } = subject
-        const set = wantedComponents(wished, subject, s.currency, today)
+        const set = wantedComponents(wished, subject, s.currency, { today, pausedOn: s.pausedOn })
         const plan = planModified({ state, components: set.components }, today, {
           isPaused: s.pausedOn !== null,
           extrasNow: body.When === 'now',
