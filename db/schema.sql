@@ -273,6 +273,9 @@ create table billing_runs (
   attempts integer default 0 not null,
   next_try_at timestamp with time zone,
   passed_over bigint default 0 not null,
+  moves_to timestamp with time zone,
+  result json,
+  failure json,
   constraint billing_runs_pkey PRIMARY KEY (account_id, billing_run_id),
   constraint billing_runs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint billing_runs_cause_check CHECK ((cause = ANY (ARRAY['schedule'::text, 'request'::text, 'command'::text, 'clock'::text])))

@@ -34,7 +34,7 @@ export interface Unsubmitted {
   isServiceMade: boolean
   moves: number
   lastMomentAt: Instant | null
-  /** The day of the debit whose passing an event has told. */
+  /** The day of the debit whose passing has its event. */
   passedFor: IsoDate | null
   /** The day of the debit whose event was written because the batch waits for somebody. */
   warnedFor: IsoDate | null

@@ -40,7 +40,11 @@ describe('what is refused', () => {
     ])
     const earlier = await put(client, '2027-01-01T07:59:59Z')
     expect([earlier.status, codesOf(earlier)]).toEqual([409, ['clock_backwards']])
-    expect((await client.get('/v1/clock')).body).toEqual({ Now: '2027-01-01T08:00:00.000Z' })
+    expect((await client.get('/v1/clock')).body).toEqual({
+      Now: '2027-01-01T08:00:00.000Z',
+      Until: null,
+      billingRunID: null,
+    })
   })
 
   test('ten years in one call, not a second more: 400', async () => {
@@ -62,7 +66,11 @@ describe('what is refused', () => {
     const now = Date.parse('2027-05-05T05:05:05Z')
     const live = await startTestService({ now: () => now })
     const client = await live.newAccount({ mode: 'live', clockAt: null })
-    expect((await client.get('/v1/clock')).body).toEqual({ Now: '2027-05-05T05:05:05.000Z' })
+    expect((await client.get('/v1/clock')).body).toEqual({
+      Now: '2027-05-05T05:05:05.000Z',
+      Until: null,
+      billingRunID: null,
+    })
     expect([codesOf(await put(client, '2028-01-01'))]).toEqual([['clock_live']])
   })
 

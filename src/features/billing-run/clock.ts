@@ -1,6 +1,6 @@
 import { daysBetween, earliest, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { dateIn, instantOf, midnightOf } from '../../kernel/zone.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, renewLease, takeLease, underLease } from '../../platform/database/lease.ts'
@@ -8,7 +8,8 @@ import { type Account, type Moment, momentOf } from '../../kernel/context.ts'
 import { getAccount, notifyAccountChange, updateClock } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
 import { findDueAfter } from './due-kind.ts'
-import { insertRun } from './queries.ts'
+import { failureText } from './clock-failure.ts'
+import { insertRun, updateOutcome } from './queries.ts'
 import { ClockMovedOut } from './wire.ts'
 import { emptyTotals, type RunDeps, type RunTotals, workOn } from './chunk.ts'
 import { billUntil, endRun, learnDue, takeRun } from './run.ts'
@@ -19,6 +20,10 @@ import type { ClockMove } from './types.ts'
 const YEARS_MAX = 10
 
 export interface ClockWish {
+  /** Called once a run has begun that moves the clock; left out where nobody asks for it. */
+  onBegun?: (runId: Id) => void
+  /** Writes what became of the move, to be kept with its run; left out: nothing is kept. */
+  writeResult?: (move: ClockMove, account: Account) => string
   account: AccountId
   to: Instant
   actor: string
@@ -64,8 +69,7 @@ export async function moveClock(deps: RunDeps, wish: ClockWish): Promise<ClockMo
   const begun = await deps.db.transaction(wish.account, (tx) => beginMove(tx, deps, wish))
   const { account, from, to, lease } = begun
   if (!lease) return { now: to, from, days: 0, totals: emptyTotals() }
-  const totals = await underLease(deps.db, account.id, lease, () => liveThrough(deps, wish, { ...begun, lease }))
-  return { now: to, from, days: countDays(account, from, to), totals }
+  return underLease(deps.db, account.id, lease, () => liveThrough(deps, wish, { ...begun, lease }))
 }
 
 /** Takes the clock's lease; none where nothing is to be done. Throws a Fault when the clock cannot be moved so, or is being moved. */
@@ -113,11 +117,12 @@ const countDays = (account: Account, from: Instant, to: Instant): number =>
       86_400_000,
   )
 
-async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promise<RunTotals> {
+async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promise<ClockMove> {
   const { account, from, to } = begun
   const target = dateIn(to, account.timeZone)
   // One run over all days, so that one broken record is reported once.
-  const runId = await beginRun(deps, account.id, target)
+  const runId = await beginRun(deps, account.id, target, to)
+  wish.onBegun?.(runId)
   const totals = emptyTotals()
   const momentOn = (day: IsoDate): Moment => ({
     today: day,
@@ -142,12 +147,32 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
     }
   } catch (error) {
     const isPassedOn = error instanceof Fault && (error.kind === 'unavailable' || error.kind === 'busy')
-    throw isPassedOn ? error : clockStopped(reached, error)
+    const stopped = isPassedOn ? error : clockStopped(reached, error)
+    await keepFailure(deps, account, runId, stopped, reached)
+    throw stopped
   }
+  const move = { now: to, from, days: countDays(account, from, to), totals }
+  const result = wish.writeResult?.(move, account)
+  if (result !== undefined)
+    await deps.db.transaction(account.id, (tx) => updateOutcome(tx, account.id, runId, { result, failure: null }))
   await endRun(deps, account.id, runId)
   await endMove(deps, wish, begun)
-  return totals
+  return move
 }
+
+/** Keeps why a move stopped. Where the database takes nothing now, whoever ends the run notes that it was cut off. */
+const keepFailure = (
+  deps: RunDeps,
+  account: Account,
+  runId: Id,
+  { problems }: Fault,
+  reached: IsoDate,
+): Promise<unknown> =>
+  deps.db
+    .transaction(account.id, (tx) =>
+      updateOutcome(tx, account.id, runId, { result: null, failure: failureText(account, problems[0], reached) }),
+    )
+    .catch(() => undefined)
 
 /** Finds the next day with something due, or with work that follows what is due. */
 async function findWorkAfter(
@@ -182,10 +207,10 @@ function clockStopped(reached: IsoDate, cause: unknown): Fault {
 }
 
 /** Makes a run and takes it at once, so that no worker takes it for one that waits. */
-async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate): Promise<bigint> {
+async function beginRun(deps: RunDeps, account: AccountId, untilDate: IsoDate, movesTo: Instant): Promise<Id> {
   const nowMs = deps.realClock()
   const run = await deps.db.transaction(account, async (tx) => {
-    const made = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs) })
+    const made = await insertRun(tx, account, { cause: 'clock', untilDate, createdAt: instantOf(nowMs), movesTo })
     return (await takeRun(tx, deps, made.id)) ?? made
   })
   await learnDue(deps.db, account, run)

@@ -31,6 +31,12 @@ export interface RunFailure {
   loggedReason?: string
 }
 
+/** Outcome of a run that moved a clock, as JSON texts; null of other runs, and while it goes on. */
+export interface ClockOutcome {
+  result: string | null
+  failure: string | null
+}
+
 const COLUMNS = fragment`
   billing_run_id as "id", cause, until_date as "untilDate", created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt",
   done, total, invoices, failed`
@@ -38,19 +44,36 @@ const COLUMNS = fragment`
 export const insertRun = (
   tx: Transaction,
   account: AccountId,
-  run: { cause: RunCause; untilDate: IsoDate; createdAt: Instant },
+  run: { cause: RunCause; untilDate: IsoDate; createdAt: Instant; movesTo?: Instant },
 ) =>
   oneRow<BillingRun>(
     tx,
-    sql`insert into billing_runs (account_id, cause, until_date, created_at) values (${account}, ${run.cause}, ${run.untilDate}, ${run.createdAt})
+    sql`insert into billing_runs (account_id, cause, until_date, created_at, moves_to)
+        values (${account}, ${run.cause}, ${run.untilDate}, ${run.createdAt}, ${run.movesTo ?? null})
         returning ${COLUMNS}`,
   )
 
 export const findRun = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<BillingRun>(
+  firstRow<BillingRun & ClockOutcome>(
     db,
-    sql`select ${COLUMNS} from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
+    sql`select ${COLUMNS}, result::text as "result", failure::text as "failure" from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
   )
+
+/** Finds the run that moves the clock of an account now. */
+export const findClockMove = (db: Queryable, account: AccountId) =>
+  firstRow<{ id: Id; until: Instant }>(
+    db,
+    sql`select billing_run_id as "id", moves_to as "until" from billing_runs
+         where account_id = ${account} and finished_at is null and moves_to is not null and failure is null
+           and leased_until > clock_timestamp()
+         order by billing_run_id desc limit 1`,
+  )
+
+/** Writes what became of a run that moved a clock, unless that is known. */
+export const updateOutcome = (tx: Transaction, account: AccountId, id: Id, { result, failure }: ClockOutcome) =>
+  tx.rows(sql`
+    update billing_runs set result = ${result}::json, failure = ${failure}::json
+     where account_id = ${account} and billing_run_id = ${id} and cause = 'clock' and result is null and failure is null`)
 
 export const listRuns = (db: Queryable, account: AccountId, _filter: object, start: PageStart, limit: number) =>
   db.rows<BillingRun>(sql`

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AccountId } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { type Warn, writingOf } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -9,10 +9,21 @@ import { readableKind } from '../../platform/http/record.ts'
 import { clockMoving, moveClock } from './clock.ts'
 import { countFailing, listFailing } from './failing-queries.ts'
 import { failingShape } from './failing-wire.ts'
-import { announceRun, type BillingRun, countRuns, findRun, insertRun, listFailures, listRuns } from './queries.ts'
+import {
+  announceRun,
+  type BillingRun,
+  countRuns,
+  findClockMove,
+  findRun,
+  insertRun,
+  listFailures,
+  listRuns,
+} from './queries.ts'
 import type { RunDeps } from './chunk.ts'
+import type { ClockMove } from './types.ts'
 import {
   type AskedRun,
+  ClockBegunOut,
   ClockIn,
   clockMoveShape,
   ClockOut,
@@ -31,7 +42,7 @@ interface Deps extends RunDeps {
 }
 
 function runs({ realClock, order }: Deps): Operation[] {
-  const asked = (run: BillingRun): AskedRun => ({ ...run, askedAtMs: realClock() })
+  const asked = <Run extends BillingRun>(run: Run): Run & AskedRun => ({ ...run, askedAtMs: realClock() })
   const kind = readableKind<RunWithFailures, 'billing_run'>({
     code: 'billing_run',
     name: 'billing run',
@@ -74,7 +85,7 @@ function runs({ realClock, order }: Deps): Operation[] {
           createdAt: instantOf(realClock()),
         })
         await announceRun(tx)
-        return kind.created({ ...asked(run), failures: [] }, context)
+        return kind.created({ ...asked(run), failures: [], result: null, failure: null }, context)
       },
     }),
   ]
@@ -88,7 +99,11 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
     tag: 'Clock',
     summary: 'Read the moment that the account lives in',
     success: { status: 200, schema: ClockOut.schema },
-    read: async (_db, { moment }) => ({ status: 200, body: ClockOut.write({ Now: moment.now }) }),
+    read: async (db, { account, moment }) => {
+      const move = await findClockMove(db, account.id)
+      const body = ClockOut.write({ Now: moment.now, Until: move?.until ?? null, billingRunID: move?.id ?? null })
+      return { status: 200, body }
+    },
   }),
   longOperation({
     id: 'moveClock',
@@ -97,7 +112,7 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
     tag: 'Clock',
     summary: "Move a test account's clock forward; what falls due on the way is done day by day",
     body: ClockIn,
-    success: { status: 200, schema: moveOut.schema },
+    success: { status: 200, schema: moveOut.schema, pending: ClockBegunOut.schema },
     refusals: { 409: 'The account is live, the clock would move backwards, or it is being moved' },
     longKind: 'clock',
     refusal: clockMoving,
@@ -106,7 +121,15 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
       try {
         const startedMs = performance.now()
         const warn: Warn = (facts, message) => deps.log.warn(facts, message)
-        const wish = { account: account.id, to: body.Now, actor, onDays: about.progress }
+        const { answerAhead } = about
+        const onBegun = (id: Id) =>
+          answerAhead?.({
+            status: 202,
+            body: ClockBegunOut.write({ billingRunID: id }),
+            headers: { location: `/v1/billingruns/${id}`, 'preference-applied': 'respond-async' },
+          })
+        const writeResult = (made: ClockMove) => moveOut.write(made, writingOf(context))
+        const wish = { account: account.id, to: body.Now, actor, onDays: about.progress, onBegun, writeResult }
         const move = await moveClock({ ...deps, db: deps.longDb, warn }, wish)
         const { done, invoices, failures } = move.totals
         const seconds = (performance.now() - startedMs) / 1000

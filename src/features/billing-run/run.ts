@@ -5,12 +5,21 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { whilePresent } from '../../platform/long/presence.ts'
 import { getAccount } from '../accounts/queries.ts'
+import { failureText } from './clock-failure.ts'
 import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, workOn } from './chunk.ts'
 import { countDue, findDueAfter } from './due-kind.ts'
 import { billInParts } from './parts.ts'
 import { deleteParts } from './parts-queries.ts'
 import { learnAccount } from './known-account.ts'
-import { addProgress, type BillingRun, countPassedOver, findRun, finishRun, leaseRun } from './queries.ts'
+import {
+  addProgress,
+  type BillingRun,
+  countPassedOver,
+  findRun,
+  finishRun,
+  leaseRun,
+  updateOutcome,
+} from './queries.ts'
 
 /**
  * The billing run: everything that is due on an account up to a day, in chunks of one transaction each. It can be killed anywhere and goes
@@ -26,12 +35,18 @@ export async function workRun(
 ): Promise<(RunTotals & { run: BillingRun }) | undefined> {
   const run = await deps.db.transaction(account, (tx) => takeRun(tx, deps, runId))
   if (!run) return undefined
-  const { today } = momentOf(await getAccount(deps.db.reader(account), account), deps.realClock)
+  const known = await getAccount(deps.db.reader(account), account)
+  const { today } = momentOf(known, deps.realClock)
   await learnDue(deps.db, account, run)
   const present = { kind: 'billing_run', about: String(runId) } as const
   // The run of a clock that was cut short names a day that the clock has not reached.
   const work = workOn(deps, account, runId, earlier(run.untilDate, today), onChunk ? { onChunk } : {})
   await whilePresent(deps.db, account, present, () => billUntil(work, work.until))
+  // Whoever moved the clock ends its run itself: here it was cut off.
+  if (run.cause === 'clock')
+    await deps.db.transaction(account, (tx) =>
+      updateOutcome(tx, account, runId, { result: null, failure: failureText(known, undefined, today) }),
+    )
   const ended = await endRun(deps, account, runId)
   return { ...work.totals, run: ended }
 }

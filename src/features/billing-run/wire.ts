@@ -11,10 +11,12 @@ import {
   outObject,
   outText,
   outWord,
+  type Shape,
 } from '../../platform/wire/write.ts'
+import type { Schema } from '../../platform/wire/schema.ts'
 import type { ClockMove } from './types.ts'
 import { failedRecordIds, type OrderOfDay } from './due-kind.ts'
-import type { BillingRun, RunFailure } from './queries.ts'
+import type { BillingRun, ClockOutcome, RunFailure } from './queries.ts'
 
 export const RUN_STATES = ['waiting', 'running', 'done'] as const
 export const RUN_CAUSES = ['schedule', 'request', 'command', 'clock'] as const
@@ -38,7 +40,7 @@ export interface AskedRun extends BillingRun {
   askedAtMs: number
 }
 
-export interface RunWithFailures extends AskedRun {
+export interface RunWithFailures extends AskedRun, ClockOutcome {
   failures: readonly RunFailure[]
 }
 
@@ -85,20 +87,65 @@ export const runShape = (order: OrderOfDay) =>
   recordShape<RunWithFailures>()('BillingRun', {
     ...(runColumns as Columns<RunWithFailures>),
     Failures: recordsColumn(failureShape(order), ({ failures }) => failures),
+    Result: [
+      outKept(
+        clockMoveShape(order).schema,
+        'Of a run that moved a clock: what PUT answers; null before, and of other runs',
+      ),
+      ({ result }) => result,
+    ],
+    Failure: [
+      outKept(
+        ClockFailureOut.schema,
+        'Of a run that moved a clock and could not finish: why, and the day that the clock has reached',
+      ),
+      ({ failure }) => failure,
+    ],
   })
+
+/** Declares JSON text that was written when it was kept: it goes out as it is. */
+const outKept = (schema: Schema, description: string): Shape<string | null> => ({
+  schema: { anyOf: [schema, { type: 'null' }], description },
+  write: (text) => text ?? 'null',
+})
+
+/** The reason why a move of a clock stopped, and the day that it has reached. */
+export const ClockFailureOut = outObject({ Code: outText(), Message: outText(), Reached: outDate('Calendar date') })
 
 /** The record of the event of a moved clock. */
 export const ClockMovedOut = outObject({ From: outDate('Instant'), Now: outDate('Instant') })
 
-export const ClockOut = outObject({ Now: outDate('Instant') }, 'Clock')
+export const ClockOut = outObject(
+  {
+    Now: outDate('Instant'),
+    Until: orNull(outDate('Instant that the clock is moved to; null while it stands')),
+    billingRunID: orNull(outId('The run that moves it; null while it stands')),
+  },
+  'Clock',
+)
 
 export const ClockIn = objectOf(
   { Now: required(instant()) },
   {
     name: 'ClockInput',
-    ignored: ['From', 'Days', 'Invoices', 'Renewals', 'Expired', 'Collected', 'Declined', 'Unknown', 'Failed'],
+    ignored: [
+      'Until',
+      'billingRunID',
+      'From',
+      'Days',
+      'Invoices',
+      'Renewals',
+      'Expired',
+      'Collected',
+      'Declined',
+      'Unknown',
+      'Failed',
+    ],
   },
 )
+
+/** The answer to a move that goes on in the background. */
+export const ClockBegunOut = outObject({ billingRunID: outId() }, 'ClockBegun')
 
 /** Declares the answer to a move of the clock, with the failures on its way. */
 export const clockMoveShape = (order: OrderOfDay) =>

@@ -134,7 +134,7 @@ async function moveOne(deps: BatchDeps, tx: Transaction, context: RequestContext
 }
 
 /**
- * Submits the batches of the service that submit themselves on their last day, warns of those that somebody has to submit, and tells of those whose day has
+ * Submits the batches of the service that submit themselves on their last day, warns of those that somebody has to submit, and records those whose day has
  * passed.
  */
 export async function handOverBatches(deps: BatchDeps, context: RequestContext): Promise<void> {
@@ -144,7 +144,7 @@ export async function handOverBatches(deps: BatchDeps, context: RequestContext):
     const momentAt = lastMoment(batch.days, batch.actionDate, timeZone)
     if (momentAt !== batch.lastMomentAt)
       await deps.db.transaction(account.id, (tx) => updateLastMoment(tx, batch.id, momentAt))
-    if (isDayPassed(batch, momentAt, moment.now)) await tellPassed(deps, context, batch)
+    if (isDayPassed(batch, momentAt, moment.now)) await recordPassed(deps, context, batch)
     if (!isOpen(batch) || batch.lineCount === 0 || isTooLate(batch.days, batch.actionDate, { ...moment, timeZone }))
       continue
     const last = lastDayOf(batch)
@@ -155,7 +155,7 @@ export async function handOverBatches(deps: BatchDeps, context: RequestContext):
 }
 
 /** Records once for each day of the debit that it has passed; in a moved clock as of the last moment. */
-async function tellPassed({ db }: BatchDeps, context: RequestContext, batch: WaitingBatch): Promise<void> {
+async function recordPassed({ db }: BatchDeps, context: RequestContext, batch: WaitingBatch): Promise<void> {
   if (batch.passedFor === batch.actionDate) return
   const then = context.account.clockAt === null ? context : asOfLastMoment(context, batch)
   await db.transaction(context.account.id, async (tx) => {

@@ -34,7 +34,7 @@ const readSection = (kept: Kept<StatementSection>): StatementSection => ({
   closingMinor: BigInt(kept.closingMinor),
   laterMinor: BigInt(kept.laterMinor),
   unallocatedMinor: BigInt(kept.unallocatedMinor),
-  // Those of before this was told have none.
+  // Those that were kept before it was known have none.
   pendingPassedMinor: BigInt(kept.pendingPassedMinor ?? 0),
   ageing: Object.fromEntries(AGES.map((age) => [age, BigInt(kept.ageing[age])])) as Ageing,
   lines: kept.lines.map(readLine),

@@ -1,3 +1,4 @@
+import type { LongWork } from '../long/presence.ts'
 import type { FastifyRequest } from 'fastify'
 import { assert } from '../../kernel/assert.ts'
 import { Fault, Problems } from '../../kernel/fault.ts'
@@ -207,7 +208,13 @@ async function handleLong(
     const input = gatherInput(sent, context, problems)
     problems.throwIfAny()
     const asked = { kind, account, isTest: caller.account.mode === 'test', refusal, gone }
-    return deps.longOperations.run(asked, (about) => operation.run(context, input, { ...about, ...(gone && { gone }) }))
+    const { isAsync } = preferencesOf(sent.headers['prefer'])
+    return new Promise<Answer>((answer, refuse) => {
+      const work = (about: LongWork) =>
+        operation.run(context, input, { ...about, ...(gone && { gone }), ...(isAsync && { answerAhead: answer }) })
+      // What comes after an answer ahead is for the operation to note.
+      deps.longOperations.run(asked, work).then(answer, refuse)
+    })
   }
   const keyed = keyedRequestOf(deps, sent)
   return keyed ? runUnderKey(deps, account, keyed, run) : run()

@@ -252,7 +252,11 @@ export function responsesOf(operation: Operation, operations: readonly Operation
   if (success.pending)
     responses[202] = {
       description: 'Begun; the outcome is not known yet',
-      headers: headersOf([...EVERYWHERE, 'Idempotency-Replayed']),
+      headers: headersOf([
+        ...EVERYWHERE,
+        'Idempotency-Replayed',
+        ...(operation.kind === 'long' ? (['Location', 'Preference-Applied'] as const) : []),
+      ]),
       content: contentOf(operation.id, { status: 202, schema: success.pending }),
     }
   for (const status of refusalsOf(operation)) {

@@ -172,6 +172,8 @@ export interface WriteOperation<
 export interface LongRun extends LongWork {
   /** Aborted when the caller hangs up, where the operation ends with its caller. */
   gone?: AbortSignal
+  /** Answers the caller while the operation goes on in its place; left out: the caller waits for its end. */
+  answerAhead?(answer: Answer): void
 }
 
 /** Work of many transactions, such as moving a clock: of its kind an account has one at a time, in a place among those of the process. */

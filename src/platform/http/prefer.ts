@@ -5,6 +5,8 @@ export interface Preferences {
   handling: 'strict' | 'lenient' | undefined
   /** A change that answers no body answers what reading its record answers then. */
   isRepresented: boolean
+  /** A long operation that can go on by itself answers before it is done. */
+  isAsync: boolean
 }
 
 /** Matches one preference with its parameters, up to the next comma that stands in no quotes. */
@@ -24,5 +26,6 @@ export function preferencesOf(header: string | string[] | undefined): Preference
   return {
     handling: handling === 'strict' || handling === 'lenient' ? handling : undefined,
     isRepresented: found.get('return') === 'representation',
+    isAsync: found.has('respond-async'),
   }
 }
