@@ -192,7 +192,7 @@ export const openItems = (db: Snapshot, asAt: AsAt) =>
     items as (
       select type, id, number, customer_id, currency, dated, due_date, (amount + sum(recovered))::bigint as amount, sum(open)::bigint as open,
              sum(unallocated)::bigint as unallocated, sum(passed)::bigint as passed
-        from parts group by type, id, number, customer_id, currency, dated, due_date, amount 
+        from parts group by type, id, number, customer_id, currency, dated, due_date, amount
        having sum(open) <> 0 or sum(unallocated) <> 0 or sum(passed) <> 0),
     open_items as (select *, ${ageOn(asAt.date)} as age from items)
     select o.customer_id as "customerId", ${SHOWN_NAME} as "customerName", o.currency, o.type, o.id, o.number, o.dated, o.due_date as "dueDate",
