@@ -12,6 +12,10 @@ export interface Client {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>
   put(path: string, body: unknown): Promise<Reply>
   remove(path: string): Promise<Reply>
+  /** Sends bytes as they are. */
+  send(path: string, bytes: Buffer, type: string): Promise<Reply>
+  /** Reads what is no JSON. */
+  download(path: string): Promise<string>
 }
 
 const needed = (name: string): string => {
@@ -23,21 +27,25 @@ const needed = (name: string): string => {
 export function clientFromEnvironment(): Client {
   const address = process.env['PERENNIAL_URL'] || 'http://127.0.0.1:3000'
   const credentials = Buffer.from(`${needed('PERENNIAL_ACCOUNT')}:${needed('PERENNIAL_KEY')}`).toString('base64')
+  const ask = (method: string, path: string, headers: Record<string, string>, body?: string | Buffer) =>
+    reached(address, new URL(path, address), {
+      method,
+      headers: { authorization: `Basic ${credentials}`, ...headers },
+      body: body ?? null,
+    })
   const request = async (
     method: string,
     path: string,
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Reply> => {
-    const response = await reached(address, new URL(path, address), {
+    const isJson = body !== undefined && !Buffer.isBuffer(body)
+    const response = await ask(
       method,
-      headers: {
-        authorization: `Basic ${credentials}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    })
+      path,
+      { ...(isJson ? { 'content-type': 'application/json' } : {}), ...headers },
+      isJson ? JSON.stringify(body) : (body as Buffer | undefined),
+    )
     const text = await response.text()
     const reply = {
       status: response.status,
@@ -52,6 +60,8 @@ export function clientFromEnvironment(): Client {
     post: (path, body, headers) => request('POST', path, body, headers),
     put: (path, body) => request('PUT', path, body),
     remove: (path) => request('DELETE', path),
+    send: (path, bytes, type) => request('POST', path, bytes, { 'content-type': type }),
+    download: async (path) => (await ask('GET', path, {})).text(),
   }
 }
 

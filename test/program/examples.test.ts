@@ -39,6 +39,7 @@ test.each([
   'receive-webhooks.ts',
   'capture-card.ts',
   'sign-mandate.ts',
+  'bank-month.ts',
   'first-invoice.sh',
   'card.sh',
   'debit.sh',
@@ -108,6 +109,29 @@ test('debit.sh: a SEPA debit is filed, booked and returned, and paid by the tran
     ])
     expect(JSON.parse(attempts)).toMatchObject([{ Outcome: 'returned', Class: 'insufficient_funds', Code: 'AM04' }])
     expect(JSON.parse(proposed)).toMatchObject({ Kind: 'credit', Amount: 115, invoiceID: run })
+  }
+})
+
+test('bank-month.ts: what a bank sends in any order, twice, is in the ledger or waits, to the cent', async () => {
+  const env = await environmentOf()
+  for (const _ of ['first', 'second']) {
+    const { code, out, err } = await example('bank-month.ts', env)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const lines = out.trim().split('\n')
+    expect(lines.filter((line) => !line.startsWith('Waits'))).toEqual([
+      'Sent 5 files, and once more: nothing was new.',
+      'A debit: Allocated',
+      'A debit: Allocated',
+      'A debit: Failed',
+      'A debit: Failed',
+      'The bank booked 269.50: 230.00 in the ledger, 39.50 wait.',
+    ])
+    expect(lines.filter((line) => line.startsWith('Waits')).sort()).toEqual([
+      'Waits: credit 50.00',
+      'Waits: credit 50.00, a repeat',
+      'Waits: other -3.00 CHRG',
+      'Waits: other -7.50',
+    ])
   }
 })
 
