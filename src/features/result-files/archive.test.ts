@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
+import { momentOf } from '../../kernel/context.ts'
 import { type PackedFile, zipOf } from '../../platform/archive/archive.testing.ts'
+import { sql } from '../../platform/database/sql.ts'
+import { getAccount } from '../accounts/queries.ts'
+import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
+import { dyingAt } from './dying.testing.ts'
+import { receiveArchive } from './receive-archive.ts'
 import { bank, entryXml, reportXml, statementXml } from './result-files.testing.ts'
 
 /** ZIP archives of result files: each file in one is a result file of its own. */
@@ -166,4 +172,32 @@ describe('an archive changes nothing and is refused', () => {
     const reply = await sent(shop, zipOf(), 'application/x-tar')
     expect([reply.status, reply.body.Errors[0].Message]).toEqual([415, expect.stringContaining('application/zip')])
   })
+})
+
+test('an archive that is killed anywhere goes on where it was: its counts are those of one that was not', async () => {
+  const shop = await bank(service, 2, { settings: {} })
+  const { id } = shop.client
+  const archive = zipOf(...month(shop))
+  const account = await getAccount(service.db.reader(id), id)
+  const context = { account, moment: momentOf(account, Date.now), actor: 'key 1' } as any
+  let kills = 0
+  for (let hasBeenThrough = false; !hasBeenThrough; kills += 1) {
+    // Each process gets one transaction further than the one before it.
+    const deps = { ...service.calling, db: dyingAt(service.db, 2 + (kills % 3)), linesOfService: NO_LINES_OF_SERVICE }
+    const killed = await receiveArchive(deps, context, BigInt(shop.gateway.gatewayID), archive).catch(
+      (error: Error) => error,
+    )
+    hasBeenThrough = !(killed instanceof Error)
+    if (killed instanceof Error) expect(killed.message).toBe('killed')
+    // A lease of a process that died lapses.
+    await service.db.transaction(id, (tx) =>
+      tx.rows(sql`update leases set leased_until = clock_timestamp() - interval '1 second' where account_id = ${id}`),
+    )
+    expect(kills).toBeLessThan(30)
+  }
+  expect(kills).toBeGreaterThan(3)
+  const { body } = await sent(shop, archive)
+  expect(body).toMatchObject({ Matched: 2, Applied: 2, Payments: 2, AlreadyKnown: 0, Unmatched: 1 })
+  expect(await statusOf(shop)).toEqual(['Failed', 'Failed'])
+  expect(await differencesOf(service, shop.client)).toEqual([])
 })
