@@ -170,11 +170,12 @@ const anyOrder = <Item>(items: readonly Item[]): Item[] =>
     .map(([, item]) => item)
 
 const shop = await openShop()
+const before = await cashOf(api)
 const { debits, day } = await collect(shop)
 const later = dayAfter(day, 8)
+// Debits of which no file of the bank has been read count as received some days after theirs.
 await moveTo(later)
 const { collected, returned, transferred, charged, booked } = entriesOf(debits, day, later)
-const before = await cashOf(api)
 
 const files = [
   bankFile('camt.052', [[OURS, [collected]]]),
