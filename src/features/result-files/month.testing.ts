@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { minorText } from '../../kernel/money.ts'
-import type { SentLine } from './result-files.testing.ts'
 
 /** Random months of a bank: what it booked on an account, and the files in which it says so, some of it several times. */
 
 const PAYMENT = 11_500n
 
-/** What becomes of a payment at its bank. */
+/** Course of a payment at its bank. */
 export type Story = 'untouched' | 'settled' | 'returned' | 'rejected' | 'rejected and returned'
 
 interface Part {
@@ -257,5 +256,3 @@ export const statusOf: Readonly<Record<Story, string>> = {
   rejected: 'Failed',
   'rejected and returned': 'Failed',
 }
-
-export const referenceOf = (account: bigint, { paymentId }: SentLine): string => `P${account}-${paymentId}`
