@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
+import { dyingAt } from '../../../test/support/dying-database.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { momentOf } from '../../kernel/context.ts'
 import { type PackedFile, zipOf } from '../../platform/archive/archive.testing.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
-import { dyingAt } from './dying.testing.ts'
 import { receiveArchive } from './receive-archive.ts'
 import { bank, entryXml, reportXml, statementXml } from './result-files.testing.ts'
 

@@ -8,7 +8,7 @@ import { batchTokenOf, isAboutBatch, paymentIdOf } from './references.ts'
 import type { NamedByLine, SentBatch } from './rules.ts'
 
 /** Facts about what the lines of a portion name. What is changed in the portion is changed here too, so that the next line sees it. */
-export interface Facts {
+export interface NamedFacts {
   account: AccountId
   gatewayId: Id
   payments: Map<Id, SentPayment>
@@ -16,7 +16,7 @@ export interface Facts {
 }
 
 /** Locks the customers of the payments that lines name, and reads these and the batches that are named. */
-export async function factsOfNamed(tx: Transaction, gatewayId: Id, lines: readonly ResultLine[]): Promise<Facts> {
+export async function factsOfNamed(tx: Transaction, gatewayId: Id, lines: readonly ResultLine[]): Promise<NamedFacts> {
   const ids = new Set<Id>()
   const tokens = new Map<string, boolean>()
   for (const line of lines) {
@@ -52,7 +52,7 @@ export async function factsOfNamed(tx: Transaction, gatewayId: Id, lines: readon
 }
 
 /** Returns what a line names. Rule: a payment goes before a batch; those of other gateways are theirs to settle. */
-export function namedIn({ account, gatewayId, payments, batches }: Facts, line: ResultLine): NamedByLine {
+export function namedIn({ account, gatewayId, payments, batches }: NamedFacts, line: ResultLine): NamedByLine {
   const none = { payment: undefined, batch: undefined, otherPayment: undefined, isOtherBatch: false }
   if (line.kind === 'over') return none
   const id = paymentIdOf(account, line.references)

@@ -6,7 +6,6 @@ import { momentOf } from '../../kernel/context.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
-import { dyingAt } from './dying.testing.ts'
 import { receiveFile } from './receive.ts'
 import { bank, entryXml, statementXml } from './result-files.testing.ts'
 

@@ -6,7 +6,7 @@ import { sendBooking } from './booking-queries.ts'
 import { withBooking } from './bookings.ts'
 import type { Reading } from './deps.ts'
 import { endPayment } from './end-payment.ts'
-import { type Facts, namedIn } from './facts.ts'
+import { type NamedFacts, namedIn } from './facts.ts'
 import { isOverKnown, ReadBookings } from './known.ts'
 import { writeListedLines } from './list-lines.ts'
 import { type FileProgress, sendFileProgress } from './progress-queries.ts'
@@ -27,7 +27,7 @@ import { type LineToList, lineToList, remainderToList } from './to-list.ts'
 /** Lines of one transaction: what each of them does at once, and what is written for all of them at the end. */
 
 interface PortionOf {
-  facts: Facts
+  facts: NamedFacts
   progress: FileProgress
   /** Nothing is applied: what would be is listed. */
   isListedOnly: boolean
@@ -41,7 +41,7 @@ type Of<Kind extends Decision['kind']> = Extract<Decision, { kind: Kind }>
 export class LinePortion {
   readonly #tx: Transaction
   readonly #reading: Reading
-  readonly #facts: Facts
+  readonly #facts: NamedFacts
   readonly #isListedOnly: boolean
   readonly #hasBegun: boolean
   readonly #counts: Counts = { matched: 0, applied: 0, alreadyKnown: 0, unmatched: 0, payments: 0 }
