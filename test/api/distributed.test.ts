@@ -183,6 +183,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_accounts_with_sandbox_reports: 'the worker asks whose sandbox has something to report',
   list_all_accounts: 'the command line lists the accounts of the deployment',
   list_batch_figures: 'the metrics of the deployment',
+  list_batches_day_passed: 'the batches whose day has passed, for metrics and "perennial doctor"',
   list_batches_at_work: 'the worker asks which batches are to be built',
   list_capture_sales_to_ask: 'the worker asks which charges of capture sessions gateways owe an answer about',
   list_capture_sessions_to_give_back: 'the worker asks what nobody has taken over in time',
