@@ -51,6 +51,7 @@ describe('an entry', () => {
         code: 'AC04',
         references: { endToEnd: 'P1-7', instruction: null, paymentInformation: null, message: null, mandate: 'M-1' },
         bankReference: 'REF#1',
+        written: { text: 'REF#1', isPlaceholder: false },
         name: 'Ada',
         text: null,
       },

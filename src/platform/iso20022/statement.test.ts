@@ -81,6 +81,7 @@ function expectedOf(entry: Decoded, detail: Decoded | undefined, place: number, 
   const isOnly = (entry['getTransactionDetails'] as Decoded[]).length < 2
   const own = textOf(references?.getAccountServicerReference)
   const ofEntry = textOf(entry['getAccountServicerReference'])
+  const bankReference = own ?? (ofEntry && `${ofEntry}#${place}`)
   return {
     kind: 'part',
     entry: entryOf(entry, detail, account),
@@ -93,7 +94,8 @@ function expectedOf(entry: Decoded, detail: Decoded | undefined, place: number, 
     family: kind?.getFamily?.getCode ?? null,
     subFamily: kind?.getFamily?.getSubFamilyCode ?? null,
     code: detail?.['getReturnInformation']?.getCode ?? null,
-    bankReference: own ?? (ofEntry && `${ofEntry}#${place}`),
+    bankReference,
+    written: bankReference && { text: bankReference, isPlaceholder: false },
     references: {
       endToEnd: textOf(references?.getEndToEndId),
       instruction: textOf(references?.getInstructionId),
