@@ -1,6 +1,8 @@
 import { XmlDocument } from 'libxml2-wasm'
 import { describe, expect, test } from 'vitest'
 import { hasPoppler, infoOfPdf } from '../../../test/support/poppler.ts'
+import { sampleMandate } from '../emandates/emandates.testing.ts'
+import { renderMandate } from '../emandates/mandate-pdf.ts'
 import { renderCreditNote } from './credit-note-pdf.ts'
 import { sampleCreditNote, sampleInvoice, sampleStatement } from './documents.testing.ts'
 import { renderInvoice } from './invoice-pdf.ts'
@@ -35,6 +37,7 @@ describe.each(NAMES)('of %j', (name) => {
     ['an invoice', renderInvoice(sampleInvoice({ account }))],
     ['a credit note', renderCreditNote(sampleCreditNote({ account }))],
     ['a statement', renderStatement(sampleStatement({ account }))],
+    ['a mandate', renderMandate({ ...sampleMandate().document, creditor: name })],
   ])('%s', (_, pdf) => {
     const find = xmpOf(pdf)
     const [title, author] = [find('//dc:title/rdf:Alt/rdf:li'), find('//dc:creator/rdf:Seq/rdf:li')]
