@@ -17,6 +17,7 @@ import { listVerificationFigures } from './features/verification/nightly-queries
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { billingRunOperations } from './features/billing-run/routes.ts'
 import { type Drawing, makeDrawing } from './features/documents/draw.ts'
+import { glyphWarningsOfInvoice } from './features/documents/glyphs.ts'
 import { stopPages } from './features/reminders/page.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
@@ -63,6 +64,7 @@ import { capturePages } from './features/capture-sessions/page.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
 import { MANDATE_DOWNLOAD_ABOUT, mandateDownload } from './features/emandates/download.ts'
 import type { SealKey } from './platform/seal/certificate.ts'
+import { type FurtherFonts, useFurtherFonts } from './platform/pdf/further-fonts.ts'
 import { signingPage } from './features/emandates/page.ts'
 import { keepCustomerOfUnsigned } from './features/emandates/queries.ts'
 import { emandateOperations } from './features/emandates/routes.ts'
@@ -134,6 +136,8 @@ export interface AppDeps {
   settings: AppSettings
   /** SEAL_P12; left out: the key that the deployment has made itself. */
   ownSeal?: SealKey | undefined
+  /** Those of FONTS_DIR; left out: none. */
+  fonts?: FurtherFonts | undefined
 }
 
 export interface App {
@@ -184,7 +188,12 @@ const CALLS_BACK = {
   customers: { onReturn, onCollectionChanged: reviewCustomer },
   methods: { onMethodChanged: afterMethodOfCustomer, onMethodRemoved: keepCustomerOfUnsigned },
   gateways: { onGatewayChanged: afterGatewayChanged },
-  invoices: { onCancel: releaseForCancellation, afterIssue: AFTER_ISSUE, onCollectionChanged: afterCollectionChanged },
+  invoices: {
+    onCancel: releaseForCancellation,
+    afterIssue: AFTER_ISSUE,
+    warningsOf: glyphWarningsOfInvoice,
+    onCollectionChanged: afterCollectionChanged,
+  },
   events: { writeIssuedRecords, writeUsageRecords },
   batches: { linesOfService },
   payments: { onLineChanged: takeOverLine(linesOfService) },
@@ -343,11 +352,17 @@ const readPlaces = () => ({
   knownLong: new KnownLong(),
 })
 
+/** Makes what draws documents, and lets the warnings of this process know the same fonts. */
+function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
+  useFurtherFonts(fonts)
+  return makeDrawing({ root, log, fonts })
+}
+
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const metrics = metricsOf(deps, clock)
-  const drawing = makeDrawing({ root: settings.root, log })
+  const drawing = drawingOf(deps)
   const hashing = makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
   const outage = new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) })

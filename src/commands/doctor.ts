@@ -2,6 +2,7 @@ import { checkDatabase, readMark } from '../platform/checkup/database.ts'
 import { checkCopies } from '../platform/checkup/copies.ts'
 import { checkLanguages } from '../platform/checkup/countries.ts'
 import { doubtful, type Finding } from '../platform/checkup/finding.ts'
+import { checkFonts } from '../platform/checkup/fonts.ts'
 import { checkFolder } from '../platform/checkup/folder.ts'
 import { checkMachine } from '../platform/checkup/machine.ts'
 import { checkAddress, checkMailServer } from '../platform/checkup/network.ts'
@@ -55,6 +56,7 @@ async function examine(root: string, env: Env, workers: number): Promise<Finding
     ...checkFolder(config),
     ...(await checkCopies(config, Date.now())),
     ...checkOwnSeal(config, Date.now()),
+    ...checkFonts(config),
     ...(await checkDatabase(config, root, workers)),
     await checkAddress(config, await readMark(config)),
     ...(config.smtpUrl === undefined ? [] : [await checkMailServer(config.smtpUrl)]),

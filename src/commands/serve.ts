@@ -17,6 +17,7 @@ import { makeAdapters } from '../features/gateways/adapters.ts'
 import type { GatewayDeps } from '../features/gateways/call.ts'
 import { hasDatabase } from '../platform/postgres/data-folder.ts'
 import type { CommandContext } from './context.ts'
+import { fontsAtStart } from './fonts.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -46,7 +47,8 @@ export async function serveCommand(
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
-    const serving = await appOf(context, opened.db, { ...calling, ownSeal }, log)
+    const fonts = fontsAtStart(config, log)
+    const serving = await appOf(context, opened.db, { ...calling, ownSeal, fonts }, log)
     app = serving
     // From the first request on there is something to finish.
     stop.drains()
@@ -75,7 +77,7 @@ export async function serveCommand(
 const appOf = async (
   { config, version, root }: CommandContext,
   db: Database,
-  calling: GatewayDeps & Pick<AppDeps, 'outbound' | 'ownSeal'>,
+  calling: GatewayDeps & Pick<AppDeps, 'outbound' | 'ownSeal' | 'fonts'>,
   log: Logger,
 ): Promise<App> =>
   buildApp({

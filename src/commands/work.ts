@@ -7,6 +7,7 @@ import { readOwnSeal } from '../platform/seal/own.ts'
 import { sendsMail } from '../platform/config.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
+import { fontsAtStart } from './fonts.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { mailingOf } from './mailing.ts'
@@ -36,7 +37,8 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     const adapters = makeAdapters({ db: opened.db, envelope })
     const { outboundAllow: allow } = context.config
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
-    drawing = makeDrawing({ root: context.root, log })
+    // The service has read the same fonts and warned of them.
+    drawing = makeDrawing({ root: context.root, log, fonts: fontsAtStart(context.config, ofService ? undefined : log) })
     const mailing = mailingOf(context.config, { envelope, drawing })
     const copies = nightlyCopiesOf(context, opened)
     const hasMailServer = sendsMail(context.config)

@@ -155,6 +155,14 @@ const VARIABLES = {
     { name: 'SEAL_P12_PASSWORD', about: 'Password of the file of SEAL_P12; unset: it has none.', isSecret: true },
     readAnything,
   ),
+  fontsDir: optional(
+    {
+      name: 'FONTS_DIR',
+      about:
+        'Folder of at most 20 fonts (TTF or OTF, 32 MiB each), asked in the order of their names for characters that the typeface of documents lacks; unset: none.',
+    },
+    readPath,
+  ),
   logLevel: withDefault(
     'info',
     { name: 'LOG_LEVEL', about: `How much is logged: ${LOG_LEVELS.join(', ')}.` },

@@ -35,6 +35,8 @@ export interface ThreadsSettings {
   heapMb: number
   /** After which a piece of work is given up, in milliseconds. */
   timeMsMax: number
+  /** Given to every thread when it starts. */
+  data?: unknown
 }
 
 export class Threads {
@@ -77,10 +79,11 @@ class Thread {
   #death: ThreadDeath | undefined
   #hasEnded = false
 
-  constructor({ program, heapMb, timeMsMax }: ThreadsSettings, ended: () => void) {
+  constructor({ program, heapMb, timeMsMax, data }: ThreadsSettings, ended: () => void) {
     this.#timeMsMax = timeMsMax
     // It needs no setting of the environment, and so learns no secret.
-    this.#worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: heapMb }, env: {}, execArgv: [] })
+    const resourceLimits = { maxOldGenerationSizeMb: heapMb }
+    this.#worker = new Worker(program, { resourceLimits, env: {}, execArgv: [], workerData: data })
     this.#worker.on('message', (reply: ThreadReply) => this.#settle(reply))
     this.#worker.on('error', (error: Error & { code?: string }) => {
       this.#death ??= new ThreadDeath(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'crash', error)

@@ -33,6 +33,8 @@ export interface DocumentHead {
   customer: Party
   /** When it is made, by the account's clock. */
   createdAt: Instant
+  /** Warnings of the fields of both parties that have a character which no font has; left out: none. */
+  glyphsMissing?: readonly string[]
 }
 
 export interface DocumentLine {

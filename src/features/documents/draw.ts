@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { conflict, Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import type { FurtherFonts } from '../../platform/pdf/further-fonts.ts'
 import { Places } from '../../platform/places.ts'
 import { ThreadDeath, ThreadRefusal, Threads } from '../../platform/threads.ts'
 import type { Drawn } from './document.ts'
@@ -32,6 +33,8 @@ export interface DrawingSettings {
   inputBytesMax?: number
   /** Told of threads that ended at their work. */
   log?: Pick<Logger, 'warn'>
+  /** Asked for what the typeface lacks. */
+  fonts?: FurtherFonts | undefined
 }
 
 /** Holds a statement of 10,000 movements, or an invoice of as many lines, several times over. */
@@ -88,11 +91,13 @@ export function makeDrawing({
   threads,
   inputBytesMax = INPUT_BYTES_MAX,
   log,
+  fonts,
 }: DrawingSettings): Drawing {
   const running = new Threads({
     program: pathToFileURL(join(root, 'dist', 'drawing.js')),
     heapMb,
     timeMsMax: DRAW_MS_MAX,
+    data: fonts,
   })
   const places = new Places({
     running: threads ?? (availableParallelism() >= CORES_FOR_TWO ? 2 : 1),

@@ -1,4 +1,10 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
+import { readFurtherFonts, useFurtherFonts } from '../../platform/pdf/further-fonts.ts'
 import { renderCreditNote } from './credit-note-pdf.ts'
 import type { Drawable } from './document.ts'
 import { sampleCreditNote, sampleInvoice, sampleStatement } from './documents.testing.ts'
@@ -109,4 +115,40 @@ describe('documents drawn in a thread', () => {
 test('a text of tens of thousands of lines is set page by page, without going through the rest for each', () => {
   // Where every page went through all that was left this took many minutes.
   expect(renderInvoice(sampleInvoice({ notes: 'line\n'.repeat(60_000) })).length).toBeGreaterThan(100_000)
+})
+
+describe('characters that the typeface lacks', () => {
+  /** Signs of APL, between letters that the typeface has. */
+  const signs = sampleInvoice({ notes: 'Rotate ⌵⍟ twice', poNumber: '⍟-7' })
+  const folder = () => {
+    const made = mkdtempSync(join(tmpdir(), 'perennial-fonts-'))
+    const file = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSansMono.ttf')
+    copyFileSync(file, join(made, 'mono.ttf'))
+    return made
+  }
+
+  test('are set in a font of the operator’s, in the thread as here, and read back as they are', async () => {
+    const made = folder()
+    const { fonts } = readFurtherFonts(made)
+    const { draw } = drawingOf({ fonts })
+    const pdf = await draw(ONE, { kind: 'invoice', document: signs })
+    expect(pdf.includes('+Further1')).toBe(true)
+    if (hasPoppler) expect(textOfPdf(pdf).replace(/\s+/g, ' ')).toMatch(/⍟-7.*Rotate ⌵⍟ twice/)
+    useFurtherFonts(fonts)
+    expect(pdf.equals(renderInvoice(signs))).toBe(true)
+    useFurtherFonts(undefined)
+    rmSync(made, { recursive: true })
+  })
+
+  test('are shown as missing where no font has them, or where that font can be read no longer', async () => {
+    const made = folder()
+    const { fonts } = readFurtherFonts(made)
+    rmSync(made, { recursive: true })
+    const without = renderInvoice(signs)
+    if (hasPoppler) expect(textOfPdf(without)).toContain('Rotate \ufffd\ufffd twice')
+    const { draw } = drawingOf({ fonts })
+    expect((await draw(ONE, { kind: 'invoice', document: signs })).equals(without)).toBe(true)
+    const plain = sampleInvoice()
+    expect((await draw(ONE, { kind: 'invoice', document: plain })).equals(renderInvoice(plain))).toBe(true)
+  })
 })

@@ -10,6 +10,7 @@ import { paperTextsOf } from '../accounts/texts.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { frozenOf } from '../customers/rules.ts'
 import type { DocumentHead } from './document.ts'
+import { glyphWarningsOfParties } from './glyphs.ts'
 import { accountParty, customerParty, localeOf, paperOf } from './parties.ts'
 import type { FrozenParties } from './queries.ts'
 import { wordsOf } from './words.ts'
@@ -46,6 +47,7 @@ export async function loadHead(
     logo: logo?.content ?? null,
     customer: customerParty(receiver, locale, frozen ? frozen.countryId : present.countryId),
     createdAt: moment.now,
+    glyphsMissing: glyphWarningsOfParties(sender, receiver),
     bankDetails: paperTextsOf(sender, locale).bankDetails,
   }
 }

@@ -13,10 +13,12 @@ import { invoiceKind } from '../invoices/record.ts'
 import type { Drawable } from './document.ts'
 import type { Drawing } from './draw.ts'
 import { fileNameOf } from './file-name.ts'
+import { glyphWarningsOfDrawable } from './glyphs.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
+import { withWarnings } from '../../platform/http/warnings.ts'
 
 /** The refusal that every drawn document declares. */
 export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }
@@ -28,7 +30,8 @@ export function pdfAnswer(drawing: Drawing, account: Pick<Account, 'id'>, drawab
     'content-disposition': `inline; filename="${fileNameOf(drawable, id)}"`,
   }
   const makeBody = (gone: AbortSignal) => drawing.draw(account.id, drawable, gone)
-  return { status: 200, makeBody, contentType: 'application/pdf', headers }
+  const answer = { status: 200, makeBody, contentType: 'application/pdf', headers }
+  return withWarnings(answer, glyphWarningsOfDrawable(drawable))
 }
 
 /** Answers an invoice as a PDF, named by its number. */
@@ -77,7 +80,7 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     summary:
       'Download a credit note as a PDF: its parties and what it corrects; provisional until it is sent, then the same for ever. With preview=true as it would be sent now',
     query: PreviewQuery,
-    success: { status: 200, media: ['application/pdf'] },
+    success: { status: 200, media: ['application/pdf'], headers: ['Perennial-Warning'] },
     refusals: PDF_REFUSALS,
     ...anyLength(async (db, context, { params, query }: DocumentInput<BodyOf<typeof previewInputs>>) => {
       const found = await creditNote.found(db, context, params)
@@ -100,11 +103,11 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
     refusals: { 409: 'Its customer has no Email' },
     record: (tx, context, { params }) => creditNote.locked(tx, context, params),
     write: async (tx, context, { body }, note) => {
+      const document = await loadCreditNoteDocument(tx, context, note)
       await sendCreditNote(tx, context, note, body.isMailed !== false)
       const unsettled = unsettledMinor(note)
-      if (unsettled === 0n) return noContent()
-      const warning = `unsettled;amount=${minorText(unsettled, digitsOf(note.currency))}`
-      return { status: 204, headers: { 'perennial-warning': warning } }
+      const warnings = unsettled === 0n ? [] : [`unsettled;amount=${minorText(unsettled, digitsOf(note.currency))}`]
+      return withWarnings(noContent(), [...warnings, ...glyphWarningsOfDrawable({ kind: 'credit_note', document })])
     },
   }),
 ]
@@ -116,7 +119,7 @@ export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation
     path: '/v1/invoices/{invoiceID}/pdf',
     tag: 'Invoices',
     summary: 'Download an invoice as a PDF: frozen at issue, with what was paid and credited so far',
-    success: { status: 200, media: ['application/pdf'] },
+    success: { status: 200, media: ['application/pdf'], headers: ['Perennial-Warning'] },
     refusals: PDF_REFUSALS,
     ...anyLength((db, context, { params }) => invoicePdf(drawing, db, context, invoiceKind.pathId(params))),
   }),

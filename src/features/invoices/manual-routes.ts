@@ -10,8 +10,9 @@ import { chooseIssuedCollection, editIssued } from './edit-issued.ts'
 import { InvoiceIn } from './manual-wire.ts'
 import type { Invoice } from './queries.ts'
 import { invoiceKind } from './record.ts'
-import { invoiceEtag, invoiceShape } from './wire.ts'
+import { invoiceEtag, type InvoiceParts, invoiceShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
+import { withWarnings } from '../../platform/http/warnings.ts'
 
 const tag = 'Invoices'
 const path = '/v1/invoices/{invoiceID}'
@@ -25,8 +26,12 @@ const one = {
   etag: (record: ManualRecord) => invoiceEtag(record),
 }
 
+const TOLD = { status: 204, headers: ['Perennial-Warning'] } as const
+
 export interface ManualDeps {
   onCancel: OnCancel
+  /** Returns the warnings of what its paper would show. */
+  warningsOf(tx: Transaction, parts: InvoiceParts): Promise<string[]>
   /** The steps after issuing, see issue.ts. */
   afterIssue: readonly AfterIssue[]
   /** Plans the tries of an issued invoice whose collection details or hold may have changed. */
@@ -39,7 +44,12 @@ export interface ManualDeps {
 }
 
 /** Operations on manual invoices, and on recurring ones where those can still change. */
-export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChanged }: ManualDeps): Operation[] => [
+export const manualInvoiceOperations = ({
+  onCancel,
+  afterIssue,
+  warningsOf,
+  onCollectionChanged,
+}: ManualDeps): Operation[] => [
   writeOperation({
     id: 'addInvoice',
     method: 'POST',
@@ -47,13 +57,13 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChan
     tag,
     summary: 'Add an invoice by hand: issued at once, or as a draft',
     body: InvoiceIn,
-    success: { status: 201, schema: invoiceShape.schema },
+    success: { status: 201, schema: invoiceShape.schema, headers: ['Perennial-Warning'] },
     refusals: { 409: 'The customer is archived, or another invoice has the Reference' },
     references: (tx, context, { body }, problems) => resolveInvoice(tx, context, body, problems),
     write: async (tx, context, { body }, _record, wanted) => {
       const parts = await addInvoice(tx, context, wanted as Wanted, body, afterIssue)
       const headers = { location: `/v1/invoices/${parts.invoice.id}` }
-      return { ...invoiceKind.answer(parts, context), status: 201, headers }
+      return withWarnings({ ...invoiceKind.answer(parts, context), status: 201, headers }, await warningsOf(tx, parts))
     },
   }),
   writeOperation({
@@ -96,8 +106,11 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChan
     path: `${path}/issue`,
     summary: 'Issue a draft: it gets its number, and what was provisional is fixed',
     refusals: { 409: 'The invoice is no draft, its customer is archived, or its DueDate has passed its InvoiceDate' },
-    write: async (tx, context, _input, record) =>
-      noContent(invoiceEtag(await issueDraft(tx, context, record, afterIssue))),
+    success: TOLD,
+    write: async (tx, context, _input, record) => {
+      const parts = await issueDraft(tx, context, record, afterIssue)
+      return withWarnings(noContent(invoiceEtag(parts)), await warningsOf(tx, parts))
+    },
   }),
   writeOperation({
     ...one,
@@ -107,6 +120,10 @@ export const manualInvoiceOperations = ({ onCancel, afterIssue, onCollectionChan
     path: `${path}/send`,
     summary: 'Send an invoice by mail: the mail goes into the outbox, the PDF is attached when it leaves',
     refusals: { 409: 'The invoice is a draft or cancelled, or its customer has no Email' },
-    write: async (tx, context, _input, record) => noContent(invoiceEtag(await sendInvoice(tx, context, record))),
+    success: TOLD,
+    write: async (tx, context, _input, record) => {
+      const parts = await sendInvoice(tx, context, record)
+      return withWarnings(noContent(invoiceEtag(parts)), await warningsOf(tx, parts))
+    },
   }),
 ]

@@ -74,7 +74,7 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
     tag,
     summary: 'Read a statement of some days, both included: of one currency as JSON, of all as PDF',
     query: StatementQuery,
-    success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'] },
+    success: { status: 200, schema: StatementOut.schema, media: ['application/pdf'], headers: ['Perennial-Warning'] },
     refusals: PDF_REFUSALS,
     isExpensive: true,
     record: (db, context, params) => foundCustomer(db, context, params),
@@ -117,7 +117,7 @@ const kept = ({ drawing }: Deps): Operation[] => [
     path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
     tag,
     summary: 'Download an automatic statement as a PDF, as it was sent',
-    success: { status: 200, media: ['application/pdf'] },
+    success: { status: 200, media: ['application/pdf'], headers: ['Perennial-Warning'] },
     refusals: PDF_REFUSALS,
     read: async (db, { account }, { params }) => {
       const customerId = await foundCustomerId(db, account.id, params)

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { create, type Font } from 'fontkit'
 import { straight } from '../../kernel/text.ts'
 import { fontPath } from './font-files.ts'
+import { furtherFontOf } from './further-fonts.ts'
 
-/** Characters that the typeface of documents has. Both faces have the same ones, and the regular one is asked. */
+/** Characters that the fonts of documents have. Of both faces of the typeface the regular one is asked. */
 
 /** Latin letters, which nearly all texts have alone, and all of which the typeface has. */
 const IS_LATIN = /^[\n\x20-\x7e\u00a0-\u024f]*$/
@@ -17,6 +18,9 @@ export function lacksGlyph(text: string): boolean {
   if (IS_LATIN.test(text)) return false
   font ??= create(readFileSync(fontPath('regular'))) as Font
   for (const character of straight(text).normalize('NFC'))
-    if (!IS_UNDRAWN.test(character) && !font.hasGlyphForCodePoint(character.codePointAt(0) as number)) return true
+    if (!IS_UNDRAWN.test(character) && !isDrawn(font, character.codePointAt(0) as number)) return true
   return false
 }
+
+const isDrawn = (own: Font, codePoint: number): boolean =>
+  own.hasGlyphForCodePoint(codePoint) || furtherFontOf(codePoint) !== undefined

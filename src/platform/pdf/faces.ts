@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { create, type Font } from 'fontkit'
 import { straight } from '../../kernel/text.ts'
+import { type Glyph, REPLACEMENT, sourceOf } from './face-source.ts'
 import { type FaceName, fontPath } from './font-files.ts'
+import { type FurtherFont, furtherFontOf } from './further-fonts.ts'
 
 /**
- * The typeface of documents: DejaVu Sans Condensed, embedded as a subset, for Latin, Greek, Cyrillic and every currency sign. It is parsed once
- * in a process and shared by all documents, since parsing costs a hundred times as much as setting an invoice.
+ * The typeface of documents: DejaVu Sans Condensed, embedded as a subset, for Latin, Greek, Cyrillic and every currency sign; what it lacks is set in a font
+ * of the operator's that has it. Each is parsed once in a process and shared by all documents, since parsing costs a hundred times as much as setting an invoice.
  */
 
 /** Face that pdfkit takes for a font: fontkit's, with a quicker way of setting text. */
@@ -13,11 +15,11 @@ export interface Face {
   source: Buffer
   /** The width of text in points at a size in points. */
   widthOf(text: string, size: number): number
+  /** The font of the operator's in which a character is set; undefined for the typeface itself. */
+  furtherOf(codePoint: number): FurtherFont | undefined
   /** From the top of a line of text to its baseline, in parts of the size. */
   ascent: number
 }
-
-const REPLACEMENT = 0xfffd
 
 /** Leaves out signs that turn the direction of text, and replaces kinds of space and hyphen by the plain ones: they share a glyph, which is read back as one character only. */
 export const plainText = (text: string): string =>
@@ -25,36 +27,6 @@ export const plainText = (text: string): string =>
     .normalize('NFC')
     .replaceAll(/[\u00a0\u2007\u202f\t]/g, ' ')
     .replaceAll('\u2011', '-')
-
-type Glyph = ReturnType<Font['glyphForCodePoint']>
-
-interface Position {
-  xAdvance: number
-  yAdvance: number
-  xOffset: number
-  yOffset: number
-}
-
-/**
- * Sets one glyph a character, without kerning or ligatures: three times as quick, and what is copied out of the document is what went in.
- * pdfkit scales the positions in place, so each call makes its own.
- */
-function setText(glyphAt: (codePoint: number) => Glyph, text: string) {
-  const glyphs: Glyph[] = []
-  const positions: Position[] = []
-  for (const char of text) {
-    const glyph = glyphAt(char.codePointAt(0) ?? REPLACEMENT)
-    glyphs.push(glyph)
-    positions.push({ xAdvance: glyph.advanceWidth, yAdvance: 0, xOffset: 0, yOffset: 0 })
-  }
-  return {
-    glyphs,
-    positions,
-    get advanceWidth() {
-      return positions.reduce((sum, { xAdvance }) => sum + xAdvance, 0)
-    },
-  }
-}
 
 /**
  * Every document embeds these, and few need others: documents then share their subset of the typeface, and making one costs more than all the
@@ -64,32 +36,6 @@ const SEED = Array.from({ length: 0x17f }, (_one, code) => String.fromCodePoint(
   .filter((char) => /[\x20-\x7e\u00a1-\u00ff]/.test(char))
   .join('')
   .concat('–—‘’“”„…·•€Łł')
-
-const SUBSETS_MAX = 64
-
-/** Makes subsets of a font that remember their bytes by their glyphs; the oldest is forgotten. */
-function rememberSubsets(font: Font): () => Subset {
-  const made = new Map<string, Uint8Array>()
-  return () => {
-    const subset = font.createSubset() as unknown as Subset & { glyphs: number[] }
-    const make = subset.encode.bind(subset)
-    subset.encode = () => {
-      const key = subset.glyphs.join(' ')
-      const known = made.get(key)
-      if (known) return known
-      const bytes = make()
-      const [oldest] = made.keys()
-      if (made.size >= SUBSETS_MAX && oldest !== undefined) made.delete(oldest)
-      made.set(key, bytes)
-      return bytes
-    }
-    return subset
-  }
-}
-
-interface Subset {
-  encode(): Uint8Array
-}
 
 /** A face inside one document, with the members of pdfkit that its types leave out. */
 interface Embedded {
@@ -108,56 +54,113 @@ export interface DocumentFace {
   ascent: number
 }
 
+/** A character as a document has it: the font that it is set in, and its code there. */
+interface Coded {
+  font: Embedded
+  code: string
+}
+
+/** Takes a font of the operator's into a document; both faces share it. */
+function embedFurther(pdf: PDFKit.PDFDocument, { name, path }: FurtherFont): Embedded {
+  const present = (pdf as unknown as { _font: Embedded })['_font']
+  pdf.registerFont(name, openFurther(name, path).source).font(name)
+  const inside = pdf as unknown as { _font: Embedded }
+  const embedded = inside['_font']
+  inside['_font'] = present
+  return embedded
+}
+
 /** Takes a shared face into a document, with the characters that most documents need. */
 export function takeFace(pdf: PDFKit.PDFDocument, name: FaceName): DocumentFace {
   pdf.registerFont(name, faceOf(name).source).font(name)
   const embedded = (pdf as unknown as { _font: Embedded })['_font']
   embedded.encode(SEED)
-  const codes = new Map<string, string>()
-  const codeOf = (char: string): string => {
-    let code = codes.get(char)
-    if (code === undefined) {
-      code = embedded.encode(char)[0].join('')
-      codes.set(char, code)
+  const { furtherOf, ascent } = faceOf(name)
+  const codes = new Map<string, Coded>()
+  const codedOf = (char: string): Coded => {
+    let coded = codes.get(char)
+    if (coded === undefined) {
+      const further = furtherOf(char.codePointAt(0) as number)
+      const font = further ? embedFurther(pdf, further) : embedded
+      coded = { font, code: font.encode(char)[0].join('') }
+      codes.set(char, coded)
     }
-    return code
+    return coded
   }
   return {
     show: (text, x, baseline, size) => {
+      let font = embedded
       let shown = ''
-      for (const char of text) shown += codeOf(char)
-      return `BT 1 0 0 -1 ${x.toFixed(2)} ${baseline.toFixed(2)} Tm /${embedded.id} ${size} Tf <${shown}> Tj ET`
+      let before = ''
+      for (const char of text) {
+        const coded = codedOf(char)
+        if (coded.font !== font) {
+          if (shown !== '') before += `/${font.id} ${size} Tf <${shown}> Tj `
+          font = coded.font
+          pdf.page.fonts[font.id] ??= font.ref()
+          shown = ''
+        }
+        shown += coded.code
+      }
+      return `BT 1 0 0 -1 ${x.toFixed(2)} ${baseline.toFixed(2)} Tm ${before}/${font.id} ${size} Tf <${shown}> Tj ET`
     },
     use: (page) => {
       page.fonts[embedded.id] ??= embedded.ref()
     },
-    ascent: faceOf(name).ascent,
+    ascent,
   }
 }
 
 function openFace(name: FaceName): Face {
   const font = create(readFileSync(fontPath(name))) as Font
-  const glyphs = new Map<number, Glyph>()
-  const glyphAt = (codePoint: number) => {
+  /** Null for what the typeface lacks. */
+  const glyphs = new Map<number, Glyph | null>()
+  const glyphOf = (codePoint: number): Glyph | null => {
     let glyph = glyphs.get(codePoint)
-    if (!glyph) {
-      // A character that the typeface lacks is shown, and read back, as one that is missing.
-      glyph = font.glyphForCodePoint(font.hasGlyphForCodePoint(codePoint) ? codePoint : REPLACEMENT)
+    if (glyph === undefined) {
+      glyph = font.hasGlyphForCodePoint(codePoint) ? font.glyphForCodePoint(codePoint) : null
       glyphs.set(codePoint, glyph)
     }
     return glyph
   }
-  const quick = Object.create(font, {
-    layout: { value: (text: string) => setText(glyphAt, text) },
-    createSubset: { value: rememberSubsets(font) },
-  }) as Font
+  const missing = font.glyphForCodePoint(REPLACEMENT)
+  const furtherOf = (codePoint: number) => (glyphOf(codePoint) === null ? furtherFontOf(codePoint) : undefined)
+  const unitsOf = (codePoint: number): number => {
+    const glyph = glyphOf(codePoint)
+    if (glyph !== null) return glyph.advanceWidth
+    const further = furtherFontOf(codePoint)
+    return further ? openFurther(further.name, further.path).emsOf(codePoint) * font.unitsPerEm : missing.advanceWidth
+  }
   const widthOf = (text: string, size: number): number => {
     let units = 0
-    for (const char of text) units += glyphAt(char.codePointAt(0) ?? REPLACEMENT).advanceWidth
+    for (const char of text) units += unitsOf(char.codePointAt(0) ?? REPLACEMENT)
     return (units * size) / font.unitsPerEm
   }
-  // pdfkit takes a parsed font as well; its types know of bytes only.
-  return { source: quick as unknown as Buffer, widthOf, ascent: font.ascent / font.unitsPerEm }
+  const source = sourceOf(font, (codePoint) => glyphOf(codePoint) ?? missing)
+  return { source, widthOf, furtherOf, ascent: font.ascent / font.unitsPerEm }
+}
+
+interface OpenFurther {
+  source: Buffer
+  /** The width of a character in parts of the size. */
+  emsOf(codePoint: number): number
+}
+
+const openedFurther = new Map<string, OpenFurther>()
+
+/** Returns a font of the operator's; the first character that needs it reads it. */
+function openFurther(name: string, path: string): OpenFurther {
+  let further = openedFurther.get(path)
+  if (!further) {
+    const font = create(readFileSync(path)) as Font
+    const glyphOf = (codePoint: number): Glyph => font.glyphForCodePoint(codePoint)
+    further = {
+      source: sourceOf(font, glyphOf, name),
+      emsOf: (codePoint) => glyphOf(codePoint).advanceWidth / font.unitsPerEm,
+    }
+    openedFurther.set(path, further)
+  }
+  return further
 }
 
 const opened = new Map<FaceName, Face>()
