@@ -92,6 +92,7 @@ export async function capture(
     gatewayToken: tokenOf(method),
     capturedAt: now,
     giveBackAt: giveBackAfter(session, now),
+    reallyEndsAt: session.reallyEndsAt,
     completionHours: COMPLETION_HOURS,
   })
   await recordSession(tx, context, 'capture_session.captured', session.id)
@@ -105,7 +106,11 @@ export async function captureSaleAlone(
 ): Promise<void> {
   const { now } = context.moment
   const nothing = { methodId: null, methodToken: null, method: null, gatewayToken: null }
-  const until = { giveBackAt: giveBackAfter(session, now), completionHours: COMPLETION_HOURS }
+  const until = {
+    giveBackAt: giveBackAfter(session, now),
+    reallyEndsAt: session.reallyEndsAt,
+    completionHours: COMPLETION_HOURS,
+  }
   await noteCapture(tx, { id: session.id, ...nothing, capturedAt: now, ...until })
   await recordSession(tx, context, 'capture_session.captured', session.id)
 }

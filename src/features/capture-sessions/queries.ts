@@ -24,6 +24,8 @@ export interface CaptureSession {
   expiresAt: Instant
   /** Its time is over by real time, however the clock of the account stands. */
   isReallyOver: boolean
+  /** The end by real time of what it is in: of capturing, then of the time in which a customer can have it. Null of one made before that was kept. */
+  reallyEndsAt: Instant | null
   /** Tries that the gateway, or its bank, has refused. */
   refusedTries: number
   /** The try that is at the gateway, or was last. */
@@ -79,7 +81,7 @@ const COLUMNS = fragment`
   s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
   s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
   c.state as "saleState", c.refund_state as "refundState", c.gateway_reference as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
-  s.created_at as "createdAt", s.expires_at as "expiresAt", coalesce(s.really_ends_at <= now(), false) as "isReallyOver", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
+  s.created_at as "createdAt", s.expires_at as "expiresAt", coalesce(s.really_ends_at <= now(), false) as "isReallyOver", s.really_ends_at as "reallyEndsAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
   s.payment_method_id as "methodId", s.payment_method_token as "methodToken", s.method, s.captured_at as "capturedAt",
   s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt",
   s.give_back_refused_at as "giveBackRefusedAt"`
@@ -149,7 +151,10 @@ export const countRefusal = (tx: Transaction, id: Id) =>
 /** Notes what a session has captured; by real time, too, there are so many hours for a customer to have it. */
 export const noteCapture = (
   tx: Transaction,
-  s: Pick<CaptureSession, 'id' | 'methodId' | 'methodToken' | 'method' | 'capturedAt' | 'giveBackAt'> & {
+  s: Pick<
+    CaptureSession,
+    'id' | 'methodId' | 'methodToken' | 'method' | 'capturedAt' | 'giveBackAt' | 'reallyEndsAt'
+  > & {
     gatewayToken: string | null
     completionHours: number
   },
@@ -157,7 +162,8 @@ export const noteCapture = (
   tx.rows(sql`
     update capture_sessions set payment_method_id = ${s.methodId}, payment_method_token = ${s.methodToken}, method = ${s.method},
       gateway_token = ${s.gatewayToken}, captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt},
-      really_ends_at = case when really_ends_at is not null then greatest(really_ends_at, now()) + ${s.completionHours}::int * interval '1 hour' end
+      really_ends_at = case when ${s.reallyEndsAt}::timestamptz is not null
+        then greatest(${s.reallyEndsAt}::timestamptz, now()) + ${s.completionHours}::int * interval '1 hour' end
     where account_id = ${tx.account} and capture_session_id = ${s.id}`)
 
 /** Ends a captured session, which is its customer's from now on, and forgets here what it captured. */
