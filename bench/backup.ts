@@ -15,7 +15,7 @@ import { CUSTOMERS, OPEN_INVOICES } from './seed-money.ts'
 
 /**
  * A backup of the embedded database beside `tar` of its folder, its log left out and the archive brought to the disk, as the backup is; and what
- * requests notice of the copy that the service makes by itself.
+ * requests notice of the copy that the service makes on its own.
  */
 
 const TIMES_FLOOR = 2
@@ -74,7 +74,7 @@ async function writtenBeside(service: Service, file: string, customers: number):
     return httpSend('POST', '/v1/payments', service.authorization, JSON.stringify({ customerID, ...rest }))
   }
   const load = { port: service.port, callers: WRITERS, next, status: 201 }
-  // A program that has just been started is slow by itself.
+  // A program that has just been started is slow on its own.
   await drive({ ...load, seconds: 2 })
   let isWhole = false
   const backup = backedUp(service, file).finally(() => (isWhole = true))
@@ -101,7 +101,7 @@ async function beside(
     const isCopying = () => existsSync(copies) && readdirSync(copies).some((name) => name.endsWith('.part'))
     const isDone = () => existsSync(copies) && readdirSync(copies).some((name) => name.endsWith('.tar'))
     while (!isCopying() && !isDone()) await delay(5)
-    // A program that has just been started is slow by itself.
+    // A program that has just been started is slow on its own.
     await measure(service, quiet, customerID, seconds)
     const during = await measure(service, quiet, customerID, seconds)
     const isWhole = isCopying()

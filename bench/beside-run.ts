@@ -56,7 +56,7 @@ async function callBesideLoop(service: Service, seconds: number, count: number):
   }
 }
 
-/** Calls until a run has ended; what was asked after its end is left out but for the last second. */
+/** Calls until a run has ended; what was asked after its end is left out except for the last second. */
 async function callBesideRun(service: Service, turn: number, count: number) {
   let isOver = false
   const run = billMonth(service, turn, count).finally(() => (isOver = true))

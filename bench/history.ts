@@ -31,7 +31,7 @@ async function live(server: BenchServer, program: string, name: string, { count,
     if (month % 6 === 0) tell(`  history, ${until}: ${seconds.toFixed(1)} s`)
   }
   await moveClock(connection, monthAfter(months))
-  // What the server does by itself in the weeks between two runs.
+  // What the server does on its own in the weeks between two runs.
   await asOwner(connection, (client) => client.query('vacuum (analyze)'))
   await settle(connection)
 }

@@ -5,7 +5,7 @@ import { drive, fetchText, httpGet } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { type Service, startService } from './measure/service.ts'
 
-/** Pages of a search for what a few, some and very many customers bear, spread over the list and at its end, by itself and beside a filter, and of their payments. */
+/** Pages of a search for what a few, some and very many customers bear, spread over the list and at its end, on its own and beside a filter, and of their payments. */
 
 const MS_MAX = 20
 

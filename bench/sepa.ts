@@ -13,7 +13,7 @@ import type { Caller } from './subject/hostile.ts'
 
 /**
  * A batch of 500 lines from its submission until its pain.008 is built, checked, sealed and stored, beside the least that a file of as many lines
- * costs: written, encrypted once and inserted into a table by itself.
+ * costs: written, encrypted once and inserted into a table on its own.
  */
 
 const LINES = 500

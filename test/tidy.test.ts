@@ -394,6 +394,26 @@ describe('plain English', () => {
     return found
   }
 
+  test('comments and pages have no phrase that a native speaker reads twice', () => {
+    const PHRASES = /\b(?:of before|but for|as which|by (?:itself|themselves)|for who|to be had|says of)\b/i
+    const comments = OURS.flatMap((path) =>
+      [...read(path).matchAll(/^\s*(?:\/\*\*?|\*|\/\/) .*$|(?<=\s)\/\/ .*$/gm)].map(
+        ([line]) => `${path} ${line.trim()}`,
+      ),
+    )
+    const pages = ALL.filter(
+      (path) => /^(docs|src)\/.*\.md$|^[A-Z]+\.md$/.test(path) && !/^docs\/decisions\//.test(path),
+    )
+    const lines = pages.flatMap((path) =>
+      read(path)
+        .split('\n')
+        .map((line) => `${path} ${line.trim()}`),
+    )
+    // What the program answers is quoted as it is.
+    const own = [...comments, ...lines].map((line) => line.replaceAll(/`[^`]*`/g, ''))
+    expect(own.filter((line) => PHRASES.test(line))).toEqual([])
+  })
+
   test('only people say and tell: in names and comments a function returns, a check reports, a text reads', () => {
     const SPEECH =
       /\b(?:says?|said|saying|tells?|told|telling)\b|(?:[a-z](?:Said|Says|Told|Tells?)|\b(?:said|says|told|tells?)[A-Z])\w*/
@@ -448,9 +468,8 @@ describe('documents', () => {
   test('decisions have numbers of their own, which their titles repeat', () => {
     const pages = readdirSync(join(ROOT, 'docs/decisions')).sort()
     const titles = pages.map((page) => /^# (\d+)\. /.exec(read(`docs/decisions/${page}`))?.[1])
-    const numbers = pages.map((page) => page.slice(0, 4))
-    expect(numbers).toEqual([...new Set(numbers)])
-    expect(titles).toEqual(numbers.map((number) => String(Number(number))))
+    expect(pages.map((page) => page.slice(0, 4))).toEqual(pages.map((_, index) => String(index + 1).padStart(4, '0')))
+    expect(titles).toEqual(pages.map((_, index) => String(index + 1)))
   })
 
   test('a link leads to something', () => {

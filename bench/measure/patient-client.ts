@@ -47,7 +47,7 @@ export const codeOf = (text: string): string | undefined => /"Code":"([a-z_]+)"/
 export const isReasoned = (status: number, headers: Headers, text: string): boolean =>
   status === 503 && codeOf(text) !== undefined && headers.has('retry-after')
 
-/** Refusals of 409 that end by themselves: another request is at work, or was when the service was killed, whose lease lapses. */
+/** Refusals of 409 that end on their own: another request is at work, or was when the service was killed, whose lease lapses. */
 const AT_WORK = ['idempotency_key_in_use', 'clock_moving']
 
 let keys = 0

@@ -14,7 +14,7 @@ interface SealView {
   certificate: Buffer
 }
 
-/** Shows the certificate that seals: the operator's own, or the one that was made by itself. */
+/** Shows the certificate that seals: the operator's own, or the one that was made by the service. */
 export async function sealStatusCommand(context: CommandContext): Promise<number> {
   const own = readOwnSeal(context.config)
   if (own) return show(context, { source: 'SEAL_P12', certificate: own.certificate })

@@ -23,7 +23,7 @@ export const sayLastWords = (reason: string): void =>
 /** Writes an error of the start that leaves the service running but out of reach, whatever LOG_LEVEL is. */
 export const sayAtStart = (message: string): void => logTo('error', { sync: true }).error(message)
 
-/** Opens the database for a long time: a database that ends by itself ends the service, so that whoever runs it starts it again. */
+/** Opens the database for a long time: a database that ends on its own ends the service, so that whoever runs it starts it again. */
 export const openForService = async (
   context: CommandContext,
   log: Logger,

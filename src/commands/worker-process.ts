@@ -9,7 +9,7 @@ import { steadyClock } from '../platform/steady-clock.ts'
 
 /**
  * The worker of `serve` as a process of its own: what it computes delays no request. It speaks to the service by the channel between them, ends
- * when that ends, and is started again when it ends by itself.
+ * when that ends, and is started again when it ends on its own.
  */
 
 /** The option by which `work` knows that it is the worker of a service. */

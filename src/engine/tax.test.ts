@@ -58,7 +58,7 @@ const rule = (settingId: bigint, countryId: number | null, countryStateId: numbe
   reason: null,
 })
 
-/** The matcher of before rules had an area or were for some customers only. */
+/** The matcher that was used before rules had an area or were for some customers only. */
 function matchedBefore(rules: readonly TaxRule[], place: Place): TaxRule[] {
   const fitOf = (one: TaxRule): number => {
     if (one.countryId === null) return 1

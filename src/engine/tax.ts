@@ -71,7 +71,7 @@ function fitOf(rule: TaxRule, place: Place, homeCountryId: number | null): numbe
   return fit === 0 ? 0 : 2 * fit + (rule.appliesTo === 'all' ? 0 : 1)
 }
 
-/** Returns how well the place of a rule fits: 5 state, 4 country, 3 the country as which it counts, 2 area, 1 everywhere, 0 not at all. */
+/** Returns how well the place of a rule fits: 5 state, 4 country, 3 the country it is treated as, 2 area, 1 everywhere, 0 not at all. */
 function placeFitOf(rule: TaxRule, { countryId, countryStateId }: Place, homeCountryId: number | null): number {
   if (rule.area !== null) return isInArea(rule.area, countryId, homeCountryId) ? 2 : 0
   if (rule.countryId === null) return 1

@@ -39,7 +39,7 @@ export interface Caller {
 export interface Moment {
   now: Instant
   today: IsoDate
-  /** The clock of the account passes through it: mail that is written there never leaves by itself. */
+  /** The clock of the account passes through it: mail that is written there never leaves on its own. */
   isPassing?: true
 }
 

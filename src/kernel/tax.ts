@@ -20,7 +20,7 @@ export type TaxReason = Readonly<Record<string, string>>
 /** Returns the category of a rate for which none is given. */
 export const defaultCategory = (isZero: boolean): TaxCategory => (isZero ? 'Z' : 'S')
 
-/** Codes of the list VATEX that go with a category by themselves. */
+/** Codes of the list VATEX that go with a category on their own. */
 const REASON_CODES: Readonly<Partial<Record<TaxCategory, string>>> = {
   AE: 'VATEX-EU-AE',
   K: 'VATEX-EU-IC',

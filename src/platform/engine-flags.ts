@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** Work, in units of V8, after which it looks at a function again to compile it better: 45 times as much as it does by itself. */
+/** Work, in units of V8, after which it looks at a function again to compile it better: 45 times as much as it does on its own. */
 const BUDGET = 3_000_000
 
-/** Memory that may be added to what was in use after a full collection, in percent, before the next one; V8 by itself lets it grow to four times as much. */
+/** Memory that may be added to what was in use after a full collection, in percent, before the next one; V8 on its own lets it grow to four times as much. */
 const GROWTH = 50
 
 /**

@@ -36,7 +36,7 @@ export function textCleaner(secrets: readonly string[]): (text: string) => strin
   }
 }
 
-/** Removes a card number from a text. In a line of JSON a number that stands by itself becomes null, so that the line stays JSON. */
+/** Removes a card number from a text. In a line of JSON a number that stands on its own becomes null, so that the line stays JSON. */
 function withoutCard(found: string, offset: number, text: string): string {
   if (!passesLuhn(found.replace(/\D/g, ''))) return found
   return /[:,[]/.test(text[offset - 1] ?? '') ? 'null' : GONE

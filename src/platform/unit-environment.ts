@@ -26,7 +26,7 @@ export function readUnitEnvironment(path: string): UnitEnvironment {
 }
 
 /**
- * Returns an environment without what Node.js 20 took from the file by itself: it reads every --env-file of its command line, also of a program's own
+ * Returns an environment without what Node.js 20 took from the file on its own: it reads every --env-file of its command line, also of a program's own
  * options, and takes lines that systemd passes over.
  */
 export function withoutNodesReading(env: Environment, path: string): Environment {

@@ -38,7 +38,7 @@ import {
 } from './queries.ts'
 
 /**
- * The sandbox: a simulated gateway, which is honest about being one. It keeps a book of its own, each entry committed by itself, and follows
+ * The sandbox: a simulated gateway, which is honest about being one. It keeps a book of its own, each entry committed on its own, and follows
  * the clock that its callers name. Whatever it is asked twice under one reference it does once.
  */
 

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { TestService } from '../support/app.ts'
 
-/** The OpenAPI document of the service, as its clients see it: tests that work from it grow with every operation by themselves. */
+/** The OpenAPI document of the service, as its clients see it: tests that work from it grow with every operation on their own. */
 
 export interface JsonSchema {
   type?: string | string[]

@@ -28,7 +28,7 @@ interface FieldOf {
   isRequired: boolean
 }
 
-/** Returns every field in a schema, and in what is within it, but for components that it refers to. */
+/** Returns every field in a schema, and in what is within it, except for components that it refers to. */
 function fieldsOf(schema: unknown, place: string): FieldOf[] {
   if (schema === null || typeof schema !== 'object') return []
   if (Array.isArray(schema)) return schema.flatMap((one) => fieldsOf(one, place))

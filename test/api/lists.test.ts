@@ -3,7 +3,7 @@ import { startTestService } from '../support/app.ts'
 import { operationsOf, readDocument } from './document.ts'
 import { makeWorld, pathOf } from './world.ts'
 
-/** Every list is asked for what all of them take, whatever they hold: a new list is found here by itself. */
+/** Every list is asked for what all of them take, whatever they hold: a new list is found here on its own. */
 
 const service = await startTestService()
 const document = await readDocument(service)

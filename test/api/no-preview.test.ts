@@ -6,7 +6,7 @@ import { authorization, makeWorld, pathOf, PNG, RECIPES } from './world.ts'
 
 /**
  * ?preview=true of every operation that changes something: either it has a preview, or the request is refused and nothing is done. A new
- * operation joins by itself, or is named below with its reason.
+ * operation joins on its own, or is named below with its reason.
  */
 
 /** Operations of another method than GET of which no preview can be wanted, and why. */

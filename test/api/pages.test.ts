@@ -3,7 +3,7 @@ import { type LinkKind } from '../../src/platform/page/links.ts'
 import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
 
-/** Every public page is asked for what all of them have to keep, whatever they show: a new page is found here by itself. */
+/** Every public page is asked for what all of them have to keep, whatever they show: a new page is found here on its own. */
 
 const ORIGIN = 'https://pay.example'
 // Of the clock of spans each look is a second: one address may ask for so many pages a minute.

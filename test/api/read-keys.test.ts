@@ -7,7 +7,7 @@ import { authorization, makeWorld, newSession, pathOf, RECIPES } from './world.t
 
 /**
  * No answer to a key that may only read opens anything. Every address and token in any answer of any GET is tried in every place that takes one,
- * with that key and without a key: new operations and new kinds of pages join by themselves. With a full key the same search finds what opens.
+ * with that key and without a key: new operations and new kinds of pages join on their own. With a full key the same search finds what opens.
  */
 
 const ORIGIN = 'https://pay.example'
@@ -108,7 +108,7 @@ interface Found {
 const isDrawn = (text: string): boolean =>
   /\d/.test(text) && /[a-z]/i.test(text) && !/^\d{4}-\d\d-\d\dT\d\d$/.test(text)
 
-/** Gathers what answers hold that could open something, but for what the request itself has named. */
+/** Gathers what answers hold that could open something, except for what the request itself has named. */
 async function gather(by: TestClient, paths: readonly string[]): Promise<Found> {
   const found: Found = { addresses: new Set(), tokens: new Set() }
   for (const path of paths) {

@@ -7,7 +7,7 @@ import { addResultFile, makeWorld, pathOf, RECIPES } from './world.ts'
 
 /**
  * References of bodies, of all declared operations: one that nobody has is 400 (404 where it names the record that the request is about), and one
- * of another customer, kind or currency is 409. A new operation joins by itself where it is unknown, and has to be named where it does not fit.
+ * of another customer, kind or currency is 409. A new operation joins on its own where it is unknown, and has to be named where it does not fit.
  */
 
 const service = await startTestService()

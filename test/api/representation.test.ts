@@ -6,7 +6,7 @@ import { makeWorld, pathOf, RECIPES } from './world.ts'
 
 /**
  * Prefer: return=representation, of every operation that changes something and answers no body: the answer is what reading the record answers
- * next. A new operation joins by itself, or is named below with its reason.
+ * next. A new operation joins on its own, or is named below with its reason.
  */
 
 /** Changes of which there is nothing to read, and why. */

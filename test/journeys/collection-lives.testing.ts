@@ -339,7 +339,7 @@ const planned = (life: Life): Promise<Planned[]> =>
       where i.account_id = $1 order by 1`,
   )
 
-/** Expects what the clock tried by itself to be what was planned: held invoices and customers suspended by hand are left alone, and a planned day is kept. */
+/** Expects what the clock tried automatically to be what was planned: held invoices and customers suspended by hand are left alone, and a planned day is kept. */
 async function expectPlanned(life: Life, before: readonly Planned[]): Promise<void> {
   const after = await planned(life)
   for (const was of before) {

@@ -3,7 +3,7 @@ import { addAccount, bankAccount, debitShop } from '../../src/features/collectio
 import { startTestService } from '../support/app.ts'
 import { differencesOf } from '../support/shop.ts'
 
-/** A month of debit orders in a moved clock: the sandbox submits its batches by itself, and its book says what came of them. */
+/** A month of debit orders in a moved clock: the sandbox submits its batches on its own, and its book says what came of them. */
 
 const service = await startTestService()
 
@@ -34,7 +34,7 @@ test('a month of debit orders: settled, tried again without money to a suspensio
   expect(await batches()).toEqual(['02-01 open 3 200.00'])
   expect(await read(paid)).toMatchObject({ Status: 'Pending', NumTries: 0, NextTryDate: '2027-02-01T00:00:00Z' })
 
-  // Submitted by itself on its last day, which is that of the debit; the answers come the day after.
+  // Submitted on its own on its last day, which is that of the debit; the answers come the day after.
   await move('2027-02-01')
   expect(await batches()).toEqual(['02-01 submitted 3 200.00'])
   expect(await read(paid)).toMatchObject({ Status: 'Pending', NumTries: 1, NextTryDate: null })

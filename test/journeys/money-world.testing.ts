@@ -246,7 +246,7 @@ async function expectBalances({ client, books, customers }: World): Promise<void
   }
 }
 
-/** Statements add up by themselves and to what the model says is owed. */
+/** Statements add up on their own and to what the model says is owed. */
 export async function expectStatements({ client, books, customers }: World): Promise<void> {
   for (const { id } of customers)
     for (const currency of CURRENCIES) {

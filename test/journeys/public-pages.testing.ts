@@ -352,7 +352,7 @@ const SALES: PageRow[] = [
   {
     name: 'a sale that waits for its outcome',
     shows: { en: 'is being checked', de: 'wird geprüft' },
-    // Nobody waits here until it looks again by itself.
+    // Nobody waits here until it looks again on its own.
     open: sale(CARDS.byAmount, { ...SALE, Amount: 49.91 }, '', (page) =>
       page.evaluate('for (let id = setTimeout(() => {}); id > 0; id -= 1) clearTimeout(id)'),
     ),

@@ -104,7 +104,7 @@ function noDayTwice(charged: readonly ChargedRow[], anew: readonly IsoDate[]): v
 const isWithin = (date: IsoDate, spans: readonly { from: IsoDate; until: IsoDate | null }[], grace = 0): boolean =>
   spans.some(({ from, until }) => from <= date && (until === null || date < addDays(until, grace)))
 
-/** Every day of each run is charged, but for gaps (to the first renewal after them), and for seats while they were away. */
+/** Every day of each run is charged, except for gaps (to the first renewal after them), and for seats while they were away. */
 function noDayLeftOut(
   it: Living,
   charged: readonly ChargedRow[],

@@ -15,7 +15,7 @@ import {
   testFolder,
 } from './program.ts'
 
-/** Billing from the command line, beside a service that has no worker and so bills nothing by itself. */
+/** Billing from the command line, beside a service that has no worker and so bills nothing on its own. */
 
 type Credentials = { account: number; key: string }
 

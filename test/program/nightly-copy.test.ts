@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { foreignServer } from './foreign-server.ts'
 import { call, runProgram, serve, type Serving, startProgram, testFolder } from './program.ts'
 
-/** The copy that a running service makes by itself, of both kinds of databases, taken back elsewhere. */
+/** The copy that a running service makes on its own, of both kinds of databases, taken back elsewhere. */
 
 async function stopped({ child, ended }: Pick<Serving, 'child' | 'ended'>): Promise<void> {
   child.kill('SIGTERM')

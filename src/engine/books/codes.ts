@@ -24,7 +24,7 @@ export interface DatevSettings {
   accountLength: number
   /** Key of rows out of which the program is to take no tax: those that touch a tax account directly, and untaxed ones on automatic accounts. */
   keyWithoutTax: string
-  /** Accounts from which the program computes the tax by itself; their taxed rows have no key. */
+  /** Accounts from which the program computes the tax automatically; their taxed rows have no key. */
   automaticAccounts: readonly string[]
   initials: string | null
   /** Number of the standard chart of accounts, as 03 of SKR03; null: none is named. */

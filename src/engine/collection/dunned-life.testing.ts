@@ -71,7 +71,7 @@ export class DunnedLife {
 
   nextTryOn = (): IsoDate | null => nextTryOn(this.dunning, this.facts())
 
-  /** Passes through what the day brings by itself, in its order: answers, tries, actions. */
+  /** Passes through what the day brings on its own, in its order: answers, tries, actions. */
   pass(): void {
     this.answer()
     const found = tryOf(this.dunning, this.facts())

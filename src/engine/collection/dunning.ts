@@ -37,7 +37,7 @@ export interface Dunning {
   isStopped: boolean
   /** A step was wanted and there was no usable method: only a method that fits in time brings a try. */
   isUntried: boolean
-  /** A try has paid the invoice, and no received money was lost since: what a caller opens again is not collected by itself. */
+  /** A try has paid the invoice, and no received money was lost since: what a caller opens again is not collected automatically. */
   isSettled: boolean
 }
 
@@ -145,7 +145,7 @@ function stepToTry(dunning: Dunning, facts: DayFacts): Step | null {
 const isBehindAction = ({ pending }: Dunning, { batches, today }: DayFacts): boolean =>
   batches !== null && pending !== null && pending.on <= today
 
-/** A try that a day brings: as which step, null beside them, and the day on which the money is to move. */
+/** A try that a day brings: its step, null if it is beside the steps, and the day on which the money is to move. */
 export interface DueTry {
   step: Step | null
   on: IsoDate
@@ -217,10 +217,10 @@ const reached = (dunning: Dunning, step: Step, knownOn: IsoDate): Dunning => ({
   notBefore: null,
 })
 
-/** A try that has an outcome: as which step it was made, and whether beside the steps. */
+/** A try that has an outcome: the step for which it was made, and whether it was beside the steps. */
 export interface Tried {
   step: Step | null
-  /** It was to come by itself beside the steps, and would be made up for if it was never sent. */
+  /** It was to come on its own beside the steps, and would be made up for if it was never sent. */
   isExtra: boolean
 }
 

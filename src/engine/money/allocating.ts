@@ -22,7 +22,7 @@ export interface OpenDocument extends OwedRef {
   dated: IsoDate
   /** An invoice's number, an adjustment's identifier: what decides between documents of one day. */
   order: Id
-  /** Its amount less everything allocated to it, pending money too, but for lines that give way. */
+  /** Its amount less everything allocated to it, pending money too, except for lines that give way. */
   openMinor: bigint
 }
 

@@ -156,7 +156,7 @@ const anchoredToday = (state: SubscriptionState, offer: PackageOffer, today: Iso
   cursor: { ...state.cursor, nextFrom: today, lastFrom: null },
 })
 
-/** Returns whether the running period began while the customer was not billed, so that nothing of it is invoiced, and nothing of before is owed. */
+/** Returns whether the running period began while the customer was not billed, so that nothing of it is invoiced, and nothing earlier is owed. */
 const isUnbilled = (
   { cursor }: SubscriptionState,
   covered: readonly { until: IsoDate | null }[],

@@ -202,7 +202,7 @@ export interface Placement {
 
 /**
  * Allocates the money of credit notes. Rule: to the invoice it credits as far as that is open; then, where unallocated money is
- * applied by itself, to the invoices made by the same operation, then to the customer's other open ones, oldest first; the rest
+ * applied automatically, to the invoices made by the same operation, then to the customer's other open ones, oldest first; the rest
  * stays unallocated. `open` are the customer's open invoices of the currency, the credited ones among them, the made ones not.
  */
 export function placeCredits(

@@ -6,7 +6,7 @@ import type { AccountBody } from './wire.ts'
 /** An account always has these: they can be changed and not cleared. */
 const NEVER_NULL = ['Name', 'TimeZone', 'CurrencyCode', 'NextInvoiceNum'] as const
 
-/** Notes what is wrong with account settings taken by themselves. */
+/** Notes what is wrong with account settings taken on their own. */
 export function checkAccount(body: Partial<AccountBody>, today: IsoDate, problems: Problems): void {
   for (const field of NEVER_NULL)
     if (body[field] === null) problems.add('required', field, `${field} may be left out but must not be null or blank.`)

@@ -12,7 +12,7 @@ import type { Batch } from './queries.ts'
 export type KnownResult = { kind: 'succeeded'; on: IsoDate } | ({ kind: 'failed'; on: IsoDate } & FailureReason)
 
 /**
- * Calls of the room that makes lines by itself, about its own lines alone. Each runs in the transaction of what happens, with the customers of
+ * Calls of the room that makes lines on its own, about its own lines alone. Each runs in the transaction of what happens, with the customers of
  * the batch locked; the batches' own tables are written by then.
  */
 export interface LinesOfService {
@@ -35,7 +35,7 @@ export interface LinesOfService {
   neverSent(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void>
 }
 
-/** No room makes lines by itself. */
+/** No room makes lines on its own. */
 export const NO_LINES_OF_SERVICE: LinesOfService = {
   submitting: async () => {},
   moved: async () => {},

@@ -161,7 +161,7 @@ export interface SubmitDeps extends BuildDeps {
   db: Database
 }
 
-/** Submits a batch of the service by itself, as far as it is still open for its day, and builds it at once where the account's clock stands. */
+/** Submits a batch of the service on its own, as far as it is still open for its day, and builds it at once where the account's clock stands. */
 export async function submitByItself(
   deps: SubmitDeps,
   context: RequestContext,

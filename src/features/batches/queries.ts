@@ -74,7 +74,7 @@ export interface BatchFilter {
   passed?: { is: boolean; now: Instant } | null
 }
 
-/** Batches that the service moves by itself once their last moment is past. */
+/** Batches that the service moves on its own once their last moment is past. */
 const WILL_MOVE = fragment`b.is_service_made and b.state = 'open' and b.moves < ${MOVES_MAX}`
 
 /** Returns the condition that the day of a batch `b` has passed, apart from its having lines. */

@@ -115,7 +115,7 @@ export async function billChunk(
   return wanted.at(-1) ?? null
 }
 
-/** Bills customers together; where the database refuses them as a whole, the halves by themselves, down to the record that it refuses. */
+/** Bills customers together; where the database refuses them as a whole, the halves on their own, down to the record that it refuses. */
 async function billCustomers(work: RunWork, pass: DayPass, customers: readonly CustomerId[]): Promise<void> {
   if (customers.length === 0) return
   try {
@@ -139,7 +139,7 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
   }
 }
 
-/** Bills each record of a customer by itself: a record that the database refuses again becomes a failure, the others are billed. */
+/** Bills each record of a customer on its own: a record that the database refuses again becomes a failure, the others are billed. */
 async function billEach(work: RunWork, { day, kinds }: DayPass, customer: CustomerId): Promise<void> {
   const { deps, account, runId } = work
   for (const kind of kinds) {

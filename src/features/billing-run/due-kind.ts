@@ -70,7 +70,7 @@ interface Declared<R extends DueRecord, P extends DuePlan> extends DueFacts {
   ): Promise<(record: R, day?: IsoDate) => P>
   /**
    * Bills those of the due records of locked customers that are alike in all that counts, without making anything for each. Returns their plans, and
-   * whether nothing else is due; left out: each record is planned by itself.
+   * whether nothing else is due; left out: each record is planned on its own.
    */
   billAlike?(
     tx: Transaction,

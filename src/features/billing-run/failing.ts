@@ -137,7 +137,7 @@ interface Returning<P> {
   apply(plans: readonly P[]): Promise<void>
 }
 
-/** Bills the records of a customer that is billed again: all together or, where that fails, each by itself. Those that fail keep the gap. */
+/** Bills the records of a customer that is billed again: all together or, where that fails, individually. Those that fail keep the gap. */
 export async function billEachReturning<P>(tx: Transaction, about: Happening, returning: Returning<P>): Promise<void> {
   const { type, onceConstraint, gap, records, apply } = returning
   if (records.length === 0) return

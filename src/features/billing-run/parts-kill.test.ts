@@ -20,7 +20,7 @@ const WORKERS = 3
 const CUSTOMERS = 150
 const service = await startTestService()
 
-/** Ends all leases, also those of workers that live: these must notice by themselves that another has their part. */
+/** Ends all leases, also those of workers that live: these must notice on their own that another has their part. */
 const endLeases = (account: bigint) =>
   service.db.transaction(account, async (tx) => {
     await tx.rows(
@@ -44,7 +44,7 @@ const countInCycle = async (account: bigint, day: string): Promise<number> =>
       select count(*)::integer as "n" from subscription_billing where account_id = ${account} and cycle_on = ${day}`)
   )[0]!.n
 
-/** Kills workers that bill first periods, each subscription by itself, or the third month of all, by their shape. */
+/** Kills workers that bill first periods, each subscription on its own, or the third month of all, by their shape. */
 async function killInRun(day: '2027-01-01' | '2027-03-01'): Promise<void> {
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   const plan = await addPackage(client)

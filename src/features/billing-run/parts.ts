@@ -53,7 +53,7 @@ export async function billInParts(work: RunWork, pass: DayPass, phase: number): 
   }
 }
 
-/** Returns the last customer of each part: as many records that are due of a kind for each, however their identifiers lie, but for the last, which is open. */
+/** Returns the last customer of each part: as many records that are due of a kind for each, however their identifiers lie, except for the last, which is open. */
 async function lastsOfParts({ deps, account, runId }: RunWork, { day, kinds }: DayPass): Promise<CustomerId[]> {
   const { db, partSize = PART_SIZE } = deps
   const lasts: CustomerId[] = []

@@ -60,7 +60,7 @@ const lastDayOf = ({ days, actionDate }: WaitingBatch): IsoDate =>
 
 const isWarned = ({ warnedFor, actionDate }: WaitingBatch): boolean => warnedFor === actionDate
 
-/** Finds the first day after another, up to a last one, on which something happens to a batch by itself. */
+/** Finds the first day after another, up to a last one, on which something happens to a batch on its own. */
 export async function findBatchDay(
   deps: GatewayDeps,
   db: Queryable,

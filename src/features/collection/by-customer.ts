@@ -42,7 +42,7 @@ export interface Paying {
   amountMinor: bigint
   /** The card on file; null where there is none, or nothing to pay with it. */
   card: { brand: CardBrand; lastFour: string } | null
-  /** The debit of a bank account that comes, by itself. */
+  /** The debit of a bank account that comes, on its own. */
   debit: { on: IsoDate; lastFour: string } | null
   /** A payment by card under way: the bank wants the customer to confirm it, or its outcome is not known. */
   open: 'confirm' | 'unknown' | null

@@ -48,7 +48,7 @@ async function signed(MandateDate: string, customer: object = {}) {
     await moveTo(client, (await client.get('/v1/clock')).body.Now)
     return BatchToken
   }
-  /** Says of payments that were deleted which and why. */
+  /** Names the payments that were deleted, and why. */
   const left = async () =>
     ((await client.get('/v1/events?type=payment.deleted')).body as any[]).map(({ Reason }) => Reason as string)
   return { client, must, customerID, methodOf, sign, invoice, read, batches, notices, submit, left, paymentMethodID }

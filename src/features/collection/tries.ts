@@ -15,7 +15,7 @@ import { type NewCard, type ReplacedLine, sendTry, type Try } from './try-querie
 
 /** Tries: the intent that is written before a gateway is asked, and what lines of batches share with it. Each works on a locked customer. */
 
-/** A try as it is asked for: as which step, and by whom. */
+/** A try as it is asked for: its step, and who asks. */
 export interface Asking {
   step: Pick<Step, 'daysAfterDue' | 'action'> | null
   isByHand: boolean
@@ -80,7 +80,7 @@ interface Written {
   lineOn: IsoDate | null
 }
 
-/** Writes the try that a payment is, without waiting, and that nothing else comes by itself while it is open: its outcome wakes the invoice. */
+/** Writes the try that a payment is, without waiting, and that nothing else comes on its own while it is open: its outcome wakes the invoice. */
 export function writeTry(
   tx: Transaction,
   { moment }: RequestContext,

@@ -317,7 +317,7 @@ export const findMailedCustomer = (tx: Transaction, id: CustomerId) =>
   )
 
 /**
- * Builds the SQL of whether an invoice `i` keeps its customer `c` suspended: past its due date and not paid. What is on hold, by itself or with the
+ * Builds the SQL of whether an invoice `i` keeps its customer `c` suspended: past its due date and not paid. What is on hold, on its own or with the
  * customer, does not count, and pending money does not pay. On the day of the suspension what is due that day counts: a step can come on it.
  */
 const isOverdue = (today: IsoDate): Fragment => fragment`

@@ -6,7 +6,7 @@ import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
 /** Statements that find what unallocated money of customers can pay. */
 
 /**
- * Builds the SQL of whether an invoice `i` of a customer `c` is due by a day and not paid. What is pending does not pay it; what is on hold, by itself
+ * Builds the SQL of whether an invoice `i` of a customer `c` is due by a day and not paid. What is pending does not pay it; what is on hold, on its own
  * or with the customer, does not count.
  */
 const isUnpaid = (today: IsoDate): Fragment => fragment`

@@ -86,7 +86,7 @@ export async function checkComponentBody(
   await checkPackageGroup(tx, body.packageGroupID, problems)
 }
 
-/** Reads prices, checked by themselves and against the account's currencies; undefined when none were sent. */
+/** Reads prices, checked on their own and against the account's currencies; undefined when none were sent. */
 export async function resolveCurrencies(
   tx: Transaction,
   bodies: readonly Partial<CurrencyBody>[] | null | undefined,

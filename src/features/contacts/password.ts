@@ -3,7 +3,7 @@ import { randomBytes, randomInt, scryptSync, timingSafeEqual } from 'node:crypto
 /** Passwords of the customer portal: never kept but as scrypt hashes, whose parameters stand with them so that they can be raised later. */
 
 /**
- * 32 MB and some 200 ms for one password: slow for who guesses, bearable for who signs in, and one of the equal choices of OWASP's Password
+ * 32 MB and some 200 ms for one password: slow for somebody who guesses, bearable for somebody who signs in, and one of the equal choices of OWASP's Password
  * Storage Cheat Sheet. With 16 MB the allocator of glibc kept the memory for the next time, and took more beside it where a small piece had been
  * put there meanwhile; what is larger than 32 MiB it always gives back (mallopt(3), M_MMAP_THRESHOLD).
  */

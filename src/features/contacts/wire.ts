@@ -51,5 +51,5 @@ export const contactFromWire = (body: ContactBody, present?: Contact): ContactIn
 
 const textOfSet = contactShape.writerOf(namesOfInputs(inputs, 'Password'))
 
-/** Changes with whatever a PUT would replace, but for the password, which nobody reads. */
+/** Changes with whatever a PUT would replace, except for the password, which nobody reads. */
 export const contactEtag = (contact: Contact): string => etagOf(contact.id, textOfSet(contact))

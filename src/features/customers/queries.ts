@@ -168,7 +168,7 @@ const lockingMany = (
              where c.account_id = ${account} and c.customer_id = any(${bigintList(ids)}::bigint[])
              order by c.customer_id for no key update of c ${isWaiting ? NOTHING : fragment`skip locked`}) locked`
 
-/** Locks customers that no other transaction holds. Returns them by themselves, as a `Grouping` wants it. */
+/** Locks customers that no other transaction holds. Returns them on their own, as a `Grouping` wants it. */
 export async function holdCustomers(
   tx: Transaction,
   ids: readonly CustomerId[],

@@ -28,7 +28,7 @@ export function checkCustomer(
   if (!['isWaiveTaxes', 'TaxCategory', 'TaxReason'].some(isRefused)) checkExemption(body, problems, present)
 }
 
-/** Notes what is wrong with why a customer is exempt. Rule: the category needs isWaiveTaxes, the reason the category; E has none by itself. */
+/** Notes what is wrong with why a customer is exempt. Rule: the category needs isWaiveTaxes, the reason the category; E has none on its own. */
 function checkExemption(
   body: Partial<CustomerBody>,
   problems: Problems,

@@ -36,7 +36,7 @@ test('what fell due on bank accounts before they could be debited is old: no ste
     expect(await dunned()).toEqual(kept)
     await db.transaction(1n, (tx) => insertDunningLater(tx, 1n, '2027-02-12'))
     expect(await dunned()).toEqual(kept)
-    // Collected by hand it is dunned, and still nothing comes by itself.
+    // Collected by hand it is dunned, and still nothing comes on its own.
     await db.transaction(1n, (tx) => insertDunningByHand(tx, 1n))
     expect((await dunned())[0]).toMatchObject({ id: 1n, isSettled: true })
   } finally {

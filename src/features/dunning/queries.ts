@@ -142,7 +142,7 @@ export const insertDunning = (tx: Transaction, rows: readonly NewDunning[]) =>
       from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${dates(rows, 'looksOn')}::date[],
         ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)`)
 
-/** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step by itself. */
+/** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step on its own. */
 export const insertDunningByHand = (tx: Transaction, id: InvoiceId) =>
   tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from, is_settled)

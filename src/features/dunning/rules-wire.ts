@@ -65,7 +65,7 @@ const inputs = {
 export const CollectionRulesIn = objectOf(inputs, { name: 'CollectionRulesInput' })
 export type CollectionRulesBody = BodyOf<typeof inputs>
 
-/** Adds to `problems` what entries that are right by themselves do wrong together. */
+/** Adds to `problems` what entries that are right on their own do wrong together. */
 export function checkCollectionRulesBody(body: Partial<CollectionRulesBody>, problems: Problems): void {
   const isWhole = body.Attempts?.every(({ DaysAfterDue, Action }) => DaysAfterDue !== undefined && Action !== undefined)
   const wrong = body.Attempts && isWhole ? problemOfAttempts(attemptsOf(body.Attempts)) : null

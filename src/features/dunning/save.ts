@@ -45,7 +45,7 @@ export interface Plan {
 
 /**
  * Plans anew what comes to invoices of a locked customer, by what `planOf` makes of the dunning of each, and returns those that it puts on hold.
- * Rule: what a try `isPaid` is not tried by itself, whatever method there is.
+ * Rule: a try in `isPaid` is not repeated automatically, whatever method there is.
  */
 export async function replan(
   tx: Transaction,

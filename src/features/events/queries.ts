@@ -67,7 +67,7 @@ export const eventsFrom = (
 export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =>
   tx.sendGrouped(insertionWithDeliveries, events)
 
-/** Writes an event that no endpoint is sent by itself, and returns its identifier. */
+/** Writes an event that no endpoint is sent automatically, and returns its identifier. */
 export const insertUnsentEvent = async (tx: Transaction, event: NewEvent): Promise<Id> =>
   (await oneRow<{ id: Id }>(tx, sql`${insertion(tx.account, [event])} returning event_id as "id"`)).id
 

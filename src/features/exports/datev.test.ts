@@ -9,7 +9,7 @@ import { CODES, exportOf } from './exports.testing.ts'
 import { entriesOf } from './reconciliation.testing.ts'
 import { addSums, computedSums, ledgerOf } from './stack-sums.testing.ts'
 
-/** Stacks of DATEV: every field is checked, and what the program of the accountant computes comes to the ledger but for the differences that are named. */
+/** Stacks of DATEV: every field is checked, and what the program of the accountant computes comes to the ledger except for the differences that are named. */
 
 const service = await startTestService()
 

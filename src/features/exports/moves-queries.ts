@@ -62,7 +62,7 @@ const RANGES = ({ ranges }: BatchScope): Fragment => fragment`
     from unnest(${bigints(ranges, 'from')}::bigint[], ${bigints(ranges, 'until')}::bigint[], ${dates(ranges, 'after')}::date[])
            as r(from_id, until_id, after)`
 
-/** Returns what reads the entries of the batch; each range by itself, so that the conditions reach both parts of the ledger. */
+/** Returns what reads the entries of the batch; each range on its own, so that the conditions reach both parts of the ledger. */
 const FROM = (tx: Transaction, scope: BatchScope): Fragment => fragment`
     ${RANGES(scope)}
     cross join lateral (

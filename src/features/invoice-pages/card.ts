@@ -15,7 +15,7 @@ import { PAY_FIELDS, seenFields, seenFromForm } from './pay.ts'
 import { invoicePageWords } from './words.ts'
 
 /**
- * The form in which a customer enters a new card to pay an invoice. It is a page by itself, at an address of its own and without any script: nothing of
+ * The form in which a customer enters a new card to pay an invoice. It is a page on its own, at an address of its own and without any script: nothing of
  * the invoice's page is around a card number.
  */
 

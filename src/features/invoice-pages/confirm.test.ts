@@ -104,7 +104,7 @@ test('one that is confirmed at an address of the gateway is linked there, led ba
   await attempt()
   const shown = await service.anonymous.get(path)
   expect(shown.text).toContain('href="https://bank.example/confirm?charge=7&amp;lang=de"')
-  // Nothing opens the address by itself, so the policy names nobody else.
+  // Nothing opens the address on its own, so the policy names nobody else.
   expect(shown.headers['content-security-policy']).toMatch(
     /form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
   )

@@ -8,7 +8,7 @@ import type { InvoiceParts } from './wire.ts'
 
 type SentTax = NonNullable<InvoiceBody['Taxes']>[number]
 
-/** Compares a tax. Rule: category and reason count only where they are sent, since programs of before know name and rate alone. */
+/** Compares a tax. Rule: category and reason count only where they are sent, since older programs know name and rate alone. */
 const isSameTax = (sent: SentTax, tax: InvoiceParts['taxes'][number]): boolean =>
   tax.name === sent.Name &&
   equals(tax.rate, sent.Perc) &&

@@ -78,7 +78,7 @@ const KEPT_IN_TEXT = [...EDITABLE, ...KEPT_OF_COLLECTION].filter(
   (name) => name !== 'poNumber' && name !== 'paymentMethodId',
 )
 
-/** Returns whether events of two invoices keep the same but for what is each invoice's own. */
+/** Returns whether events of two invoices keep the same except for what is each invoice's own. */
 export const isKeptAlike = (one: InvoiceRow, other: InvoiceRow): boolean =>
   KEPT_IN_TEXT.every((name) => one[name] === other[name]) &&
   (one.paymentMethodId === null) === (other.paymentMethodId === null)

@@ -22,12 +22,12 @@ import { countsAsSent } from './send.ts'
 import { keepTemplateLines, type TemplatedInvoice, type TemplateLines, templateLinesOf } from './template-lines.ts'
 
 /**
- * The door through which a run issues invoices that are alike but for who gets them: what is shared is written by the shape, and nothing is made
+ * The door through which a run issues invoices that are identical except for their customers: what is shared is written by the shape, and nothing is made
  * for each invoice here that the database can take from it. It leaves what `issue` leaves for the same invoices in the same order.
  */
 
 /**
- * An invoice that is nobody's, of an amount over 0, as all of a shape are but for who gets them. It has all that follows from the shape alone, so that it is
+ * An invoice that is nobody's, of an amount over 0, as all of a template are except for their customers. It has all that follows from the shape alone, so that it is
  * made once however many transactions of an account issue it.
  */
 export interface InvoiceTemplate {
@@ -36,9 +36,9 @@ export interface InvoiceTemplate {
   zeroCharges: readonly PlannedCharge[]
   lines: TemplateLines
   posting: PostingTemplate
-  /** Text that the event of an invoice keeps of its plain fields, but for the order number. */
+  /** Text that the event of an invoice keeps of its plain fields, except for the order number. */
   kept: string
-  /** Text of all that its row has, but for the total and what is a customer's own. */
+  /** Text of all that its row has, except for the total and what is a customer's own. */
   head: string
 }
 

@@ -87,7 +87,7 @@ export interface IssueOptions {
   zeroCharges?: readonly ZeroCharge[]
   /** Makes the credits of the same operation, before older money is taken. */
   credits?: (ids: readonly InvoiceId[]) => Promise<void>
-  /** A caller wrote the invoices. Rule: they take no unallocated money by themselves. */
+  /** A caller wrote the invoices. Rule: they take no unallocated money on their own. */
   isManual?: boolean
   /** The one invoice is a draft until now: its lines stay as they are stored. */
   draft?: { hasOwnTaxes: boolean }

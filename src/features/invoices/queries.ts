@@ -39,7 +39,7 @@ export interface Invoice extends PlainFields {
   paymentMethodId: Id | null
   /** Gateway or method were named by whoever wrote the invoice; else they are the defaults that it shows. */
   isMethodRequested: boolean
-  /** Kept out of collection by itself. */
+  /** Excluded from collection individually. */
   isCollectionHold: boolean
   tries: number
   nextTryDate: IsoDate | null
@@ -90,7 +90,7 @@ export interface InvoiceTaxRow {
   rate: Decimal
   taxNumber: string | null
   ruleId: Id | null
-  /** Null for one of 0 % of before categories were kept. */
+  /** Null for 0 % taxes stored before categories existed. */
   category: TaxCategory | null
   /** VATEX. */
   reasonCode: string | null
@@ -311,7 +311,7 @@ export interface Spread {
 }
 
 /**
- * Lists the bases of spreads by charge, but for charges that are one amount by themselves: their own brackets have a quantity. Lines that came
+ * Lists the bases of spreads by charge, except for charges that are one amount on their own: their own brackets have a quantity. Lines that came
  * to 0.00 stand on no invoice, and their units count here as well.
  */
 export async function listSpreads(db: Queryable, account: AccountId, invoice: InvoiceId): Promise<Map<Id, Spread>> {

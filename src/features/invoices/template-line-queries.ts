@@ -67,7 +67,7 @@ export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
       from hashed h join invoice_shapes k on k.account_id = ${tx.account} and k.hash = h.hash`)
 
 /**
- * Keeps shapes, but for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
+ * Keeps shapes, except for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
  * order of their hashes, so that no two workers wait for each other.
  */
 export const insertShapes = (tx: Transaction, sent: SentShapes) =>
@@ -190,7 +190,7 @@ export function addCredited(
 /**
  * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with shapes are found by the invoices of
  * their customers: no index leads from a subscription to them. `ids` is a bigint[]; whether an invoice is of one of many is found by hashing (`is true` keeps
- * the planner from making a join of it), and the lines of each are looked up by themselves, which the planner leaves as it is however little it knows of the tables.
+ * the planner from making a join of it), and the lines of each are looked up on their own, which the planner leaves as it is however little it knows of the tables.
  */
 export const chargesOfSubscriptions = (account: AccountId, ids: Fragment): Fragment => fragment`
   select * from charge_rows where account_id = ${account} and subscription_id = any(${ids})

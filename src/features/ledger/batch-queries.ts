@@ -60,7 +60,7 @@ export const listPostingShapes = (tx: Transaction, hashes: readonly string[]) =>
       join posting_shapes p on p.account_id = ${tx.account} and p.hash = decode(g.hash, 'hex')`)
 
 /**
- * Writes shapes with their entries, but for those that somebody else wrote meanwhile, whose commit it waits for: so shapes are written in the order of their
+ * Writes shapes with their entries, except for those that somebody else wrote meanwhile, whose commit it waits for: so shapes are written in the order of their
  * hashes by everybody.
  */
 export function sendPostingShapes(

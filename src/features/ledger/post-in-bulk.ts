@@ -260,7 +260,7 @@ function identifiersOf({ shapeOf, lines }: PostedInvoices, low: number, end: num
 
 /**
  * Returns the hash of a batch in hexadecimal: of a line with the identifier of its first entry, the stride and the instant of posting, one for each invoice
- * with its customer and the hash of its shape, and the identifiers of their lines and taxes, which batches of before do not cover: their text is empty.
+ * with its customer and the hash of its shape, and the identifiers of their lines and taxes, which older batches do not cover: their text is empty.
  */
 export function hashOfPack(
   {

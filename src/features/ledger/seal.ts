@@ -12,7 +12,7 @@ import {
 } from './seal-queries.ts'
 
 /**
- * Nightly seal of an account's ledger. A chain by itself does not show that its newest entries were cut off together with its head, nor a batch that it was
+ * Nightly seal of an account's ledger. A chain on its own does not show that its newest entries were cut off together with its head, nor a batch that it was
  * taken away; a seal remembers how far each chain was and which batches there were, and every seal is hashed onto the one before it.
  */
 

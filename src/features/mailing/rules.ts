@@ -54,7 +54,7 @@ export const verdictOfLost = (
   )
 
 /**
- * Returns what a mail becomes after a try. Each receiver is decided by itself: who took it gets it no second time, who was refused for good is
+ * Returns what a mail becomes after a try. Each receiver is decided on its own: who took it gets it no second time, who was refused for good is
  * not tried again, and the rest is tried again until the waits are used up. A mail is sent when its receiver took it and nobody is left to try.
  */
 export function mailVerdictOf(mail: Tried, sending: Exclude<Sending, { outcome: 'withheld' }>, times: Times): MailTry {

@@ -35,7 +35,7 @@ import { FRESH_MS, mailVerdictOf, receiversOf, verdictOfLost } from './rules.ts'
 
 /**
  * Sending: some mails of an account are claimed, each is written, offered to the mail server, and what came of it is kept. No transaction and no
- * connection to the database is held meanwhile, but for the moment before the body leaves, which is written down first.
+ * connection to the database is held meanwhile, except for the moment before the body leaves, which is written down first.
  */
 
 export interface MailingDeps extends MailSender {

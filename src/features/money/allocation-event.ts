@@ -4,7 +4,7 @@ import { insertEvents } from '../events/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { allocationEventShape, type AllocationOf } from './shapes.ts'
 
-/** Records that the service made allocations, or took them away, by itself. */
+/** Records that the service made allocations, or took them away, on its own. */
 export const recordAllocations = (
   tx: Transaction,
   context: IssueContext,

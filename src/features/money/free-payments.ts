@@ -28,7 +28,7 @@ export interface Freeing {
 
 /**
  * Frees payments of an invoice of a locked customer, the newest allocation first. Throws a conflict where a pending one would have to give way;
- * lines that give way by themselves are left to `withRoom`.
+ * lines that give way on their own are left to `withRoom`.
  */
 export async function freePayments(tx: Transaction, context: RequestContext, freeing: Freeing): Promise<void> {
   let left = freeing.amountMinor

@@ -109,7 +109,7 @@ const listGivenWhere = (db: Queryable, account: AccountId, payments: Fragment, n
     select 'negative_adjustment', negative_adjustment_id, customer_id, currency, dated, amount_minor - applied_minor, ${NEGATIVE_COUNTS}, false
       from negative_adjustments where account_id = ${account} and ${negatives}`)
 
-/** Lists unallocated payments, pending ones too but for lines that give way, and credit notes of customers; never bad debt, which the service does not apply. */
+/** Lists unallocated payments, pending ones too except for lines that give way, and credit notes of customers; never bad debt, which the service does not apply. */
 export const listFree = (tx: Transaction, customerIds: readonly CustomerId[]) => {
   const ofCustomers = fragment`customer_id = any(${ids(customerIds)}::bigint[])`
   return listGivenWhere(

@@ -304,7 +304,7 @@ export interface Failure {
 
 /**
  * Fails a payment that was declined or returned. Rule: it loses its allocations, dated the day on which that is known, and what it paid is
- * open again, but for what notes settled for it have unallocated; it keeps its amount. A day whose books are closed becomes the day after.
+ * open again, except for what notes settled for it have unallocated; it keeps its amount. A day whose books are closed becomes the day after.
  */
 export async function failPayment(
   tx: Transaction,

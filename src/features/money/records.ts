@@ -17,7 +17,7 @@ import type { Allocated } from './types.ts'
 export type PaymentRecord = Allocated<Payment>
 export type PositiveRecord = Allocated<PositiveAdjustment>
 
-/** Returns the Ref of a payment that the service asks for by itself: "Invoices 702". */
+/** Returns the Ref of a payment that the service asks for automatically: "Invoices 702". */
 export const refOfInvoice = (number: bigint): string => `Invoices ${number}`
 
 /** Joins a record that is being read to its allocations, so that one exchange asks for both. */

@@ -247,7 +247,7 @@ async function* inCurrency(portions: AsyncIterable<readonly AllocationState[]>, 
   for await (const allocations of portions) yield allocationsOf({ currency, allocations })
 }
 
-/** Fields that events keep of an allocation that the service made or took away by itself. */
+/** Fields that events keep of an allocation that the service made or took away automatically. */
 export const allocationEventShape = recordShape<AllocationOf>()(undefined, {
   allocationID: [outId(), ({ id }) => id],
   paymentID: ofGiven('payment', 'negative adjustment'),

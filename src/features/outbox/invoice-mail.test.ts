@@ -127,7 +127,7 @@ test('a mail with an invoice says what it would have said when it was queued, wh
           allocations: [],
         }),
       )
-    // The first by itself, the second in a run.
+    // The first on its own, the second in a run.
     const expected = []
     for (const day of ['2027-01-05', '2027-02-05']) {
       await moveTo(client, day)

@@ -6,7 +6,7 @@ import { recordMailEvent } from './record.ts'
 import { requeueMail } from './sending-queries.ts'
 import { STATUS_WORDS } from './wire.ts'
 
-/** Queues a locked mail by hand. Throws a Fault (409) for one that leaves by itself, or has left. */
+/** Queues a locked mail by hand. Throws a Fault (409) for one that leaves on its own, or has left. */
 export async function releaseMail(tx: Transaction, context: RequestContext, mail: LockedMail): Promise<void> {
   const { id, status } = mail
   if (status !== 'held' && status !== 'failed' && status !== 'unknown')

@@ -9,7 +9,7 @@ import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from
 
 /**
  * Statements of a sender of mail. It claims some rows under a lease and a token of its own, which every later statement names: a sender
- * whose claim has lapsed and was taken by another writes nothing more, and hands nothing over. Instants are real time, but for those of the mail.
+ * whose claim has lapsed and was taken by another writes nothing more, and hands nothing over. Instants are real time, except for those of the mail.
  */
 
 /** Returns the instant by which mail is due: never before that of the database, which dates new mail, so that a mail is due from the moment it is written. */

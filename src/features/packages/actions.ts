@@ -78,7 +78,7 @@ export async function lockedPackage(tx: Transaction, params: PathParams): Promis
   return found
 }
 
-/** Reads rates, checked by themselves and against the account's currencies; undefined when none were sent. */
+/** Reads rates, checked on their own and against the account's currencies; undefined when none were sent. */
 export async function resolveRates(
   tx: Transaction,
   bodies: readonly Partial<RateBody>[] | null | undefined,

@@ -67,7 +67,7 @@ export interface VersionedKind<
   lockedTree(tx: Transaction, context: RequestContext, params: PathParams): Promise<VersionTree<Owner, V>>
   list(db: Queryable, account: AccountId, choice: VersionChoice, today: IsoDate): Promise<V[]>
   count(db: Queryable, account: AccountId, ownerId: Id): Promise<number>
-  /** Reads the prices of a body, checked by themselves and against the account's currencies; undefined when none were sent. */
+  /** Reads the prices of a body, checked on their own and against the account's currencies; undefined when none were sent. */
   readPrices(tx: Transaction, body: Partial<Body>, path: string, problems: Problems): Promise<Prices[] | undefined>
   /** Refuses a new currency that comes without its prices. */
   checkNewPrices(body: Partial<Body>, present: V, path: string, problems: Problems): void

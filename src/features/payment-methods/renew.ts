@@ -7,7 +7,7 @@ import type { OnMethodChanged } from './actions.ts'
 import { listCardsByToken, lockMethod, type StoredMethod, updateCard } from './queries.ts'
 import { recordMethod } from './record.ts'
 
-/** Cards that their gateway has changed by itself, because the bank issued the card anew. */
+/** Cards that their gateway has changed on its own, because the bank issued the card anew. */
 
 const isAsStored = (method: StoredMethod, card: StoredCard): boolean =>
   method.gatewayToken === card.token &&

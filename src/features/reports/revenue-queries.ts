@@ -46,7 +46,7 @@ const NAMES: Readonly<Record<RevenueBy, (period: ReportPeriod) => Fragment>> = {
 }
 
 /**
- * Lists what settlements took of lines: the gross on its own day, less each tax on the day of its entry. Of a share of before that is gone only entries of
+ * Lists what settlements took of lines: the gross on its own day, less each tax on the day of its entry. Of an older share that is gone only entries of
  * taxes are left; they stand with what is unsettled.
  */
 const takenOfLines = (period: ReportPeriod): Fragment => fragment`

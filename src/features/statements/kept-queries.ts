@@ -5,7 +5,7 @@ import { column, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { KeptStatement } from './kept.ts'
 
-/** Statements that went out by themselves, as they were sent. */
+/** Statements that went out on their own, as they were sent. */
 
 export interface StatementRow {
   id: Id

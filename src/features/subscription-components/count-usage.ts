@@ -271,7 +271,7 @@ export class UsageTallies {
   }
 }
 
-/** Refuses a report (400) that by itself reaches the bound of amounts in the price of its cycle: no invoice could ever hold it. */
+/** Refuses a report (400) that on its own reaches the bound of amounts in the price of its cycle: no invoice could ever hold it. */
 function checkBound({ state }: CountedSubscription, component: ComponentState, report: UsageReport, from: IsoDate) {
   if (report.units.coefficient <= 0n) return
   const { scheme, list } = versionFor(component, from)

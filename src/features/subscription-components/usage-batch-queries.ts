@@ -7,7 +7,7 @@ import { eventsFrom, type NewEvent } from '../events/queries.ts'
 
 /** Reports of usage of plain requests: how they are written, and how the events of them are read (decision 38). */
 
-/** Reports of a request that are alike but for their units, keys and memos: of one component, subscription and day. */
+/** Reports of a request that are alike except for their units, keys and memos: of one component, subscription and day. */
 export interface UsageGroup {
   subscriptionId: SubscriptionId
   componentId: ComponentId

@@ -149,7 +149,7 @@ const recordInputs = {
   Memo: optional(longText()),
 } satisfies Properties
 
-/** A list of entries, or one entry by itself: the document shows two bodies, of which each requires what it needs. */
+/** A list of entries, or one entry on its own: the document shows two bodies, of which each requires what it needs. */
 export const RecordUsageIn = {
   ...objectOf(recordInputs, { ignored }),
   schema: asComponent('UsageRecord', { anyOf: [EntryIn.schema, EntriesIn.schema] }),

@@ -327,7 +327,7 @@ export async function applyPlans(tx: Transaction, context: IssueContext, plans: 
 
 /**
  * Makes the credit notes of plans: for negative lines, and for cycles charged beyond a cancellation at renewal. They are rare, so each plan
- * is handled by itself.
+ * is handled on its own.
  */
 async function giveBackWhatPlansOwe(
   tx: Transaction,

@@ -49,7 +49,7 @@ import { type Answer, noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Subscriptions'
 
-/** Declares what a change answers to a request that prefers return=representation; it answers that by itself. */
+/** Declares what a change answers to a request that prefers return=representation; it answers that on its own. */
 export const changeRepresentation: Representation<never> = { schema: ChangeMadeOut.schema, headers: ['ETag'] }
 
 /**

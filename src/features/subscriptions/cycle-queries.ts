@@ -20,7 +20,7 @@ export const dayOfMonth = (day: IsoDate): number => Number(day.slice(8))
 export const dueOnDay = (day: IsoDate | null): Fragment => fragment`due_on = ${day}, cycle_on = null, cycle_day = null`
 
 /**
- * Returns the conditions by which subscriptions `b` are due on a day: by itself, and in their cycle. Each is for a statement of its own, which PostgreSQL plans
+ * Returns the conditions by which subscriptions `b` are due on a day: on its own, and in their cycle. Each is for a statement of its own, which PostgreSQL plans
  * well however little it knows of the tables; of both as one relation it knows too little.
  */
 const dueWays = (day: IsoDate): readonly Fragment[] => [

@@ -15,7 +15,7 @@ import { nextActionOn, stateOf } from './state.ts'
 import { subscriptionStatusOf } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-/** Operations that edit a subscription but for its package and dates, and that delete one that never began. */
+/** Operations that edit everything of a subscription except its package and dates, and that delete one that never began. */
 
 const tag = 'Subscriptions'
 

@@ -30,7 +30,7 @@ const ONE_BY_ONE = {
 /** The due kind of subscriptions that have something to bill on a day. */
 export const subscriptionsDue = dueKind({ ...ONE_BY_ONE, billAlike: billShared })
 
-/** The same, with each subscription planned and written by itself: what the other has to be equal to. */
+/** The same, with each subscription planned and written on its own: what the other has to be equal to. */
 export const subscriptionsDueOneByOne = dueKind(ONE_BY_ONE)
 
 /**

@@ -28,7 +28,7 @@ export interface SharedBillingMember {
   termId: string
 }
 
-/** Subscriptions that are alike but for whose they are, what they cost, and what components they have. */
+/** Subscriptions that are alike except for whose they are, what they cost, and what components they have. */
 export interface SharedBillingGroup {
   /** All that they have in common, as one text. */
   key: string

@@ -68,7 +68,7 @@ interface Planned {
   members: readonly SharedBillingMember[]
 }
 
-/** Returns the shapes of steady subscriptions, whose customers are locked; left out are those that are billed each by itself. */
+/** Returns the shapes of steady subscriptions, whose customers are locked; left out are those that are billed individually. */
 export async function sharedPlansOf(
   tx: Transaction,
   context: DueContext,
@@ -161,7 +161,7 @@ export function splitGroups(groups: readonly SharedBillingGroup[], rules: TaxRul
   })
 }
 
-/** Subscriptions that are alike but for who they are. */
+/** Subscriptions with identical billing facts; only their ids differ. */
 interface FactsGroup {
   part: Part
   offer: string

@@ -22,8 +22,8 @@ import { groupsByFacts, splitGroups } from './shared-plans.ts'
 import { planSharedBilling } from './shared-billing.ts'
 
 /**
- * Subscriptions that are billed by their shapes leave what they leave when each is planned and written by itself: every row of every table, to the byte,
- * identifiers included, and the ledger as its view shows it, but for the identifiers and links of its entries.
+ * Subscriptions that are billed by their shapes leave what they leave when each is planned and written on its own: every row of every table, to the byte,
+ * identifiers included, and the ledger as its view shows it, except for the identifiers and links of its entries.
  */
 
 const service = await startTestService()
@@ -116,7 +116,7 @@ const LASTING = {
 /** So many that lines of their components are kept with a shape in one of two chunks, and are rows in another. */
 const ALIKE = Array.from({ length: LEAST_OF_COMPONENTS + 3 })
 
-/** Customers who are alike, and so are their subscriptions but for what happens to them: some of them share a shape. */
+/** Customers who are alike, and so are their subscriptions except for what happens to them: some of them share a shape. */
 const CROWD = fc.tuple(
   CUSTOMERS.map((wish) => ({ ...wish, unallocated: 0, isSuspended: false, hasCard: false })),
   SUBSCRIPTIONS.map((one) => ({ ...one, ...LASTING })),
@@ -477,7 +477,7 @@ async function partsOf(tx: Transaction, { day, customers }: Due): Promise<Custom
   return [unpaused.filter((id) => alike.includes(id)), unpaused.filter((id) => !alike.includes(id))]
 }
 
-/** Holds the plan of each group against that of each of its subscriptions by itself: equal but for who they are. */
+/** Holds the plan of each group against that of each of its subscriptions on its own: equal except for their ids. */
 async function expectPlans(tx: Transaction, customers: readonly CustomerId[], day: IsoDate): Promise<void> {
   const account = await getAccount(tx, tx.account)
   const about = { account, moment: { ...momentOf(account, Date.now), today: day } }

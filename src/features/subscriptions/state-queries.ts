@@ -94,7 +94,7 @@ export async function moveToState(
   )
 }
 
-/** Returns where the day is kept on which a subscription is due: in its cycle where it comes after a day, else by itself. */
+/** Returns where the day is kept on which a subscription is due: in its cycle where it comes after a day, else on its own. */
 const placeOf = (dueOn: IsoDate | null, cyclesAfter: IsoDate) =>
   dueOn !== null && dueOn > cyclesAfter
     ? { dueOn: null, cycleOn: dueOn, cycleDay: dayOfMonth(dueOn) }

@@ -173,7 +173,7 @@ export const AppliedOfferOut = outObject({
   TermType: outWord(TERM_TYPES),
 })
 
-/** The record of the event that a subscription has ended by itself. */
+/** The record of the event that a subscription has ended on its own. */
 export const SubscriptionEndOut = outObject({
   subscriptionID: outId(),
   EndDate: orNull(outDate()),

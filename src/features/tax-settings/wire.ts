@@ -56,7 +56,7 @@ const textOfRule = ruleShape.writerOf(namesOfInputs(ruleFields))
 export const taxSettingEtag = (setting: TaxSetting): string =>
   etagOf(setting.id, textOfSet(setting), setting.rules.map(textOfRule))
 
-/** Returns those fields as rows have them. What the rate or the category brings by itself is not stored: it follows them. */
+/** Returns those fields as rows have them. What the rate or the category brings on its own is not stored: it follows them. */
 function newerOf(body: TaxRuleBody, before: SettingRule | undefined) {
   const { Category, ReasonCode, ...kept } = keptOf(body, before)
   const byRate = defaultCategory(body.Perc.coefficient === 0n)

@@ -4,7 +4,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, TIERS, use } from '../subscriptions/components.testing.ts'
 
-/** Subscriptions that have their facts in common are read once for all of them, and each is counted by itself. */
+/** Subscriptions that have their facts in common are read once for all of them, and each is counted on its own. */
 
 const service = await startTestService()
 const owner = new pg.Client({ ...service.connection, options: '-c search_path=perennial' })

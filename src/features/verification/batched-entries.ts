@@ -24,7 +24,7 @@ type ReadShapes = ReturnType<typeof shapeReader>
 
 /** Entries of each invoice of a batch, with all others of it, are what the posting rules make of the invoice. */
 export const batchedEntries: Check = {
-  // Another name than that of the entries that stand by themselves: how far each was verified is kept under it.
+  // Another name than that of the entries that stand on their own: how far each was verified is kept under it.
   name: 'entries of batches',
   run(tx, report, reading) {
     const shapesOf = shapeReader(tx, tx.account)
@@ -76,7 +76,7 @@ async function listMembers(tx: Transaction, { after, upTo }: Span): Promise<Memb
   return batches.filter(({ id }) => id <= upTo).flatMap(membersOf)
 }
 
-/** Compares invoices of batches with their entries, each by itself. */
+/** Compares invoices of batches with their entries, one by one. */
 async function compareMembers(
   tx: Transaction,
   members: readonly Member[],
@@ -119,7 +119,7 @@ const isEntry = (posting: Posting, currency: string | null, entry: TemplateEntry
       decimalText(posting.tax.rate) === entry.taxRate &&
       posting.tax.taxNumber === entry.taxNumber)
 
-/** Compares an invoice with all its entries, but for one that has entries of its own besides: it is compared with these. */
+/** Compares an invoice with all its entries, except for one that has entries of its own besides: it is compared with these. */
 async function compareMember(tx: Transaction, member: Member, entries: number, report: Report): Promise<void> {
   const all = await listEntriesOfRecord(tx, tx.account, member.customerId, 'invoice', member.invoiceId)
   if (all.length === 0) reportStrange(member, report)

@@ -71,7 +71,7 @@ export interface CoveringCharge {
   creditedFrom: IsoDate | null
 }
 
-/** Lists the charges of subscriptions that cover days by themselves, in the order in which they were made. */
+/** Lists the charges of subscriptions that cover days on their own, in the order in which they were made. */
 export const listCoveringCharges = (db: Queryable, account: AccountId, ids: readonly SubscriptionId[]) =>
   db.rows<CoveringCharge>(sql`
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, bracket_index as "bracketIndex",

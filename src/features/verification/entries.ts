@@ -144,7 +144,7 @@ const isOfRecord = (entry: PostedEntry, other: PostedEntry): boolean =>
   entry.recordId === other.recordId && entry.customerId === other.customerId && entry.recordType === other.recordType
 
 /**
- * Compares what was posted from an entry on with its records. Entries of one record are read a page at a time, and without those of before: what
+ * Compares what was posted from an entry on with its records. Entries of one record are read a page at a time, and without older entries: what
  * does not agree so is compared again with all its entries, so that nothing is reported for being read in part.
  */
 async function compareSince(tx: Transaction, since: Id, report: Report, reading: CheckReading): Promise<number> {

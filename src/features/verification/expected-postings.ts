@@ -83,7 +83,7 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
 }
 
 /**
- * Returns the entries of callers' settlements and of reliefs that stand, by themselves or by the allocation under which they stand; those of the
+ * Returns the entries of callers' settlements and of reliefs that stand, on their own or by the allocation under which they stand; those of the
  * service's notes are the notes'.
  */
 async function settledPostings(

@@ -14,7 +14,7 @@ import {
 } from './numbers-queries.ts'
 
 /**
- * Number sequences. Rule: invoice numbers are without gaps, but for those that a raise of the account's next number left, which has an
+ * Number sequences. Rule: invoice numbers are without gaps, except for those that a raise of the account's next number left, which has an
  * event; credit notes of the service take every number of theirs, unless an event shows that one was deleted or renumbered.
  */
 

@@ -11,7 +11,7 @@ export interface MisplacedBatch {
   twice: Id
 }
 
-/** Lists the first thousand batches that share identifiers of entries or invoices with the next one, or of entries with one that was posted by itself. */
+/** Lists the first thousand batches that share identifiers of entries or invoices with the next one, or of entries with one that was posted on its own. */
 export const listMisplacedBatches = (db: Queryable, account: AccountId) =>
   db.rows<MisplacedBatch>(sql`
     with b as (

@@ -79,7 +79,7 @@ function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: 
     report({ ...about, what: 'stride', stored: String(batch.stride), expected: `${longest} or more` })
   const hashed = members.map(({ customerId, shapeId }) => ({ customerId, shapeHash: checked.get(shapeId)! }))
   const should = hashOfPack(batchFacts(batch), hashed, identifiers)
-  // Batches of before do not cover identifiers of lines.
+  // Older batches do not cover identifiers of lines.
   if (should !== batch.hash && hashOfPack(batchFacts(batch), hashed, '') !== batch.hash)
     report({ ...about, what: 'hash', stored: shortOf(batch.hash), expected: shortOf(should) })
 }
@@ -144,7 +144,7 @@ const isAccount = (word: string): boolean => (LEDGER_ACCOUNTS as readonly string
 /** Returns enough of a hash for a person to see that it is another. */
 const shortOf = (hash: string): string => hash.slice(0, 16)
 
-/** No identifier of an entry or invoice is in two batches, and none of an entry is in a batch and stands by itself. */
+/** No identifier of an entry or invoice is in two batches, and none of an entry is in a batch and stands on its own. */
 export const batchPlaces: Check = {
   name: postingBatches.name,
   isAtOnce: true,

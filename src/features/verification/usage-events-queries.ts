@@ -37,7 +37,7 @@ interface BatchDifference {
 
 /**
  * Lists the rows among some that differ from the stored reports. These are found by a list of identifiers: by what is computed of a row no index leads to them under
- * row security, and each page would read all of before.
+ * row security, and each page would read all earlier ones.
  */
 export const listBatchDifferences = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<BatchDifference>(sql`

@@ -8,7 +8,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { listWebhooksToServe } from '../events/delivery-queries.ts'
 import { type Endpoint, type SendDeps, serveEndpoint } from './send.ts'
 
-/** The duty that sends events to endpoints: each endpoint is served by itself, so that a slow one holds up no other. */
+/** The duty that sends events to endpoints: each endpoint is served on its own, so that a slow one holds up no other. */
 
 const LOOK_EVERY_MS = 1_000
 /** Deliveries of an endpoint in flight at a time: few at first and where calls fail or are slow, more and more while they are quick. */
@@ -69,7 +69,7 @@ async function serveAll(deps: SendDeps & DutyDeps, goOn: () => void): Promise<vo
       if (serving.size === 0 && !hasServed) return
     }
   } finally {
-    // Calls that are under way end by themselves within seconds, and what came of them is written.
+    // Calls that are under way end on their own within seconds, and what came of them is written.
     isOver = true
     await Promise.all(serving.values())
   }

@@ -8,7 +8,7 @@ import { errorCodeOf } from '../postgres/start-failure.ts'
 import { fileFailure } from './file.ts'
 
 /**
- * Copies of the database that the service makes by itself, one a night, and the oldest of them deleted. Nights are those of UTC; one in which
+ * Copies of the database that the service makes on its own, one a night, and the oldest of them deleted. Nights are those of UTC; one in which
  * no service ran is made up for at its next start.
  */
 

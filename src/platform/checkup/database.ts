@@ -364,7 +364,7 @@ async function checkMadeSeal(
   return rows.map(({ certificate }) => checkEnd('seal', certificate, Date.now(), 'run "perennial seal renew"'))
 }
 
-/** Checks for sales of the capture widget on which a person has to decide: what they wait for never comes by itself. */
+/** Checks for sales of the capture widget on which a person has to decide: what they wait for never comes on its own. */
 async function checkSales(client: pg.Client, { isSuperuser, isAppMember }: Server): Promise<Finding[]> {
   if (!isSuperuser && !isAppMember) return []
   const { rows: found } = await client.query<{ is: boolean }>(

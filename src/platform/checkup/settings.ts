@@ -3,7 +3,7 @@ import { isWithin } from '../outbound/networks.ts'
 import { CAN_BE_GUESSED, isWeakApiKey, REVOKE_GIVEN_KEY } from '../weak-secrets.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 
-/** Settings by themselves: whether each can be read, whether one was misspelt, and what does not go together. */
+/** Settings on their own: whether each can be read, whether one was misspelt, and what does not go together. */
 
 type Env = Readonly<Record<string, string | undefined>>
 

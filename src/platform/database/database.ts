@@ -63,7 +63,7 @@ export interface Transaction extends Queryable {
   /** Runs work of which nothing stays if it fails, while what came before it does. Throws its failure; the transaction goes on. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Begins the work anew by itself where it shares its transaction with other requests, see `http/grouped-writes.ts`: before what reaches beyond
+   * Begins the work anew automatically where it shares its transaction with other requests, see `http/grouped-writes.ts`: before what reaches beyond
    * the record of its request, and before the first write.
    */
   alone(): void
@@ -122,7 +122,7 @@ export interface Database {
   turns: Turns
   /** Waits for notifications of a channel until the returned function is called; a lost connection is taken up again, and `missed` called then. */
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
-  /** The same database on connections of its own, which others neither wait for nor wait on; to be closed by itself. */
+  /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
   apart(connections: number): Database
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }

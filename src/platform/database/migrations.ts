@@ -111,7 +111,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 }
 
 /**
- * Runs a migration that would hold its locks for too long, or that PostgreSQL takes in no transaction: each step by itself. All can be done again: what was
+ * Runs a migration that would hold its locks for too long, or that PostgreSQL takes in no transaction: each step on its own. All can be done again: what was
  * broken off begins at the first one.
  */
 async function applyInSteps(client: pg.Client, migration: Migration): Promise<void> {

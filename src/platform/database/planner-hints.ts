@@ -4,7 +4,7 @@ import { type Statement, sql } from './sql.ts'
 /**
  * Runs a statement that groups what it reads of ranges, of its tables side by side where most of a range is wanted. Returns its rows.
  * How many rows lie between two identifiers is not known when a plan is made that serves any range, and PostgreSQL guesses few: it would sort a thousand rows
- * before it groups them, and look up each of them by itself. So that is closed to it while it plans this one. Plans are kept by text: one that is dense has
+ * before it groups them, and look up each of them on its own. So that is closed to it while it plans this one. Plans are kept by text: one that is dense has
  * another text than one that is not.
  */
 export async function walkedRows<Row>(tx: Transaction, statement: Statement, isDense: boolean): Promise<Row[]> {

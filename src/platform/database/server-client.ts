@@ -36,7 +36,7 @@ interface Inner {
 export class ServerClient extends pg.Client {
   readonly #config: ServerClientConfig
   readonly #servers: readonly string[]
-  /** Settings that the server reports by itself at the start of a session and at every change. */
+  /** Settings that the server reports automatically at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
 
   constructor(config: ServerClientConfig) {

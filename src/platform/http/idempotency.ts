@@ -174,7 +174,7 @@ export function keepAnswer(
 }
 
 /**
- * Runs work that commits by itself under its key. The key is a committed row with a lease, so that no transaction or connection is held
+ * Runs work that commits on its own under its key. The key is a committed row with a lease, so that no transaction or connection is held
  * meanwhile and a second request is refused at once in every process; the lease of a process that died lapses. Answers what was kept, or
  * what the work answers, which is kept as the lease ends.
  */

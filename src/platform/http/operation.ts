@@ -29,7 +29,7 @@ export interface Input<Body, Query> {
   address: string
   /** Preference of RFC 7240, Accept and the like, where an operation looks at them. */
   headers: Record<string, string | string[] | undefined>
-  /** The request prefers return=representation: of a write that answers its representation by itself. */
+  /** The request prefers return=representation: of a write that answers its representation on its own. */
   isRepresented: boolean
   /** How far changes were known before the snapshot of the answer began: of a read that asks for it by `asksForUpdates`. */
   settled?: SettledUpdates
@@ -55,7 +55,7 @@ export interface Success {
  */
 export interface Representation<About = { params: PathParams }> extends Pick<Success, 'headers'> {
   schema: Schema
-  /** Reads it in the transaction of the change; left out where the write answers it by itself, see `isRepresented` of its input. */
+  /** Reads it in the transaction of the change; left out where the write answers it on its own, see `isRepresented` of its input. */
   read?(tx: Transaction, context: RequestContext, about: About): Promise<Answer>
 }
 

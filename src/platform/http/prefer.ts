@@ -5,7 +5,7 @@ export interface Preferences {
   handling: 'strict' | 'lenient' | undefined
   /** A change that answers no body answers what reading its record answers then. */
   isRepresented: boolean
-  /** A long operation that can go on by itself answers before it is done. */
+  /** A long operation that can go on on its own answers before it is done. */
   isAsync: boolean
 }
 

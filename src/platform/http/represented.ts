@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts'
 
 /** Answers of changes to requests that prefer return=representation. */
 
-/** Characters of a representation, which is whole in memory before the commit; a longer record is read by itself, in pieces. */
+/** Characters of a representation, which is whole in memory before the commit; a longer record is read on its own, in pieces. */
 const REPRESENTATION_MAX = 4 * 1024 * 1024
 
 /**

@@ -4,7 +4,7 @@ import { readSentBody } from './request-body.ts'
 
 /** Texts that a caller has sent, to be removed from the log of the request's failure. */
 
-// Shorter texts mean nothing by themselves, and taking them out would tear every message apart.
+// Shorter texts mean nothing on their own, and taking them out would tear every message apart.
 const LENGTH_MIN = 3
 const BODY_BYTES_MAX = 64 * 1024
 

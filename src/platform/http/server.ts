@@ -157,7 +157,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
     checkHost(request, deps.publicUrl)
     if (request.routeOptions.config.isForm)
       whileArriving(request, deps.bounds.formMs, (socket) => answerLate(socket, reply.raw.headersSent))
-    // Fastify would refuse a malformed type by itself, whatever the operation.
+    // Fastify would refuse a malformed type on its own, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
     if (pages.covers(request.url)) return pages.visit(request.ip)

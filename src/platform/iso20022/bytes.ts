@@ -37,7 +37,7 @@ const isWide = (encoding: string): boolean => encoding === 'utf-16le' || encodin
 /** Returns whether a byte is white space or a control character of ASCII, or the zero between two of them in UTF-16. */
 const isBlank = (byte: number | undefined): boolean => byte !== undefined && (byte <= 0x20 || byte === 0x7f)
 
-/** Returns where a file ends but for blanks: a character of UTF-16 has two bytes, of which one may look like a blank. */
+/** Returns where a file ends except for blanks: a character of UTF-16 has two bytes, of which one may look like a blank. */
 function endOf(bytes: Buffer, encoding: string): number {
   let end = bytes.length
   while (end > 0 && isBlank(bytes[end - 1])) end -= 1

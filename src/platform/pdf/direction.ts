@@ -10,7 +10,7 @@ const HAS_RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Adlam}]/u
 
 /**
- * Amounts with a sign or a currency: an isolate keeps each together, because UAX 9 by itself puts a minus or a currency with a blank on the other side. Plain numbers need
+ * Amounts with a sign or a currency: an isolate keeps each together, because UAX 9 on its own puts a minus or a currency with a blank on the other side. Plain numbers need
  * none.
  */
 const AMOUNT =

@@ -24,7 +24,7 @@ const GIVE_UP_MS = 120_000
 
 /**
  * Takes the lock of the data folder, or throws a StartFailure that names its holder.
- * What a killed service left running is waited for; a server that does not end by itself is ended.
+ * What a killed service left running is waited for; a server that does not end on its own is ended.
  */
 export async function takeLock(folder: DataFolder, onWait: (message: string) => void): Promise<FolderLock> {
   const descriptor = openLock(folder)

@@ -177,7 +177,7 @@ const ILLNESS = /^(53|58|F0|XX)/
  */
 const OWN_DOING = /^(57014|57P01|08...|25P01)$/
 
-/** A process of the server that died by itself: all others start again, and transactions under way are lost. */
+/** A process of the server that died on its own: all others start again, and transactions under way are lost. */
 const CRASH =
   /^LOG: +.*(was terminated by signal|was terminated by exception|terminating any other active server processes)/
 

@@ -17,7 +17,7 @@ test.each([
   ['Dutt', ['Date'], undefined],
   ['Qyt', ['Qty'], 'Qty'],
   ['x', ['To', 'Qty'], undefined],
-  // Called so elsewhere, but for what is not known in this place.
+  // Called so elsewhere, except for what is not known in this place.
   ['Quantity', ['Qty', 'Descrip'], 'Qty'],
   ['quantity', ['NumUnits', 'Date'], 'NumUnits'],
   ['Price', ['Qty', 'UnitCostEx'], 'UnitCostEx'],

@@ -46,7 +46,7 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
 
-/** Names of the fields that a body sets, but for those left out. */
+/** Names of the fields that a body sets, except for those left out. */
 export const namesOfInputs = <P extends Properties, Out extends keyof P = never>(
   properties: P,
   ...leftOut: Out[]
@@ -114,7 +114,7 @@ const at = (path: string, name: string): string => (path === '' ? name : `${path
 interface ObjectOptions {
   /** Names that are ignored, in strict handling too: computed fields that a caller sends back as they were read. */
   ignored?: readonly string[]
-  /** Makes the object a component of the OpenAPI document, and so a type by itself in generated clients. */
+  /** Makes the object a component of the OpenAPI document, and so a type on its own in generated clients. */
   name?: string
 }
 
