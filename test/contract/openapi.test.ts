@@ -143,8 +143,8 @@ describe('the OpenAPI document', () => {
   test.each([
     ['listCustomers', '200', ['Link', 'Total-Count', 'Perennial-Until']],
     ['getCustomer', '200', ['ETag']],
-    ['addCustomer', '201', ['ETag', 'Location', 'Idempotency-Replayed']],
-    ['editCustomer', '204', ['ETag', 'Idempotency-Replayed']],
+    ['addCustomer', '201', ['ETag', 'Location', 'Perennial-Warning', 'Idempotency-Replayed']],
+    ['editCustomer', '204', ['ETag', 'Perennial-Warning', 'Idempotency-Replayed']],
     ['deleteCustomer', '204', ['Idempotency-Replayed']],
     ['dropFutureChanges', '204', ['ETag', 'Idempotency-Replayed']],
     ['startBillingRun', '201', ['Location', 'Idempotency-Replayed']],
