@@ -57,8 +57,7 @@ interface Hashes {
   entryKey: Buffer | null
 }
 
-function hashesOf({ account }: Transaction, deps: Pick<GatewayDeps, 'envelope'>, line: LineToList): Hashes {
-  const hash = deps.envelope.keyedHash('result likeness')
+function hashesOf(account: AccountId, hash: (text: string) => Buffer, line: LineToList): Hashes {
   const hashed = (text: string | null) => (text === null ? null : hash(`${account}\n${text}`))
   return {
     likeness: hash(`${account}\n${line.likeness.own}`),
@@ -76,7 +75,9 @@ export async function writeListedLines(
 ): Promise<void> {
   if (lines.length === 0) return
   const { now, today } = context.moment
-  const hashes = lines.map((line) => hashesOf(tx, deps, line))
+  // A key is derived for it, once for all lines.
+  const hash = deps.envelope.keyedHash('result likeness')
+  const hashes = lines.map((line) => hashesOf(tx.account, hash, line))
   const [ids, same] = await Promise.all([drawLineIds(tx, lines.length), sameLines(tx, file.id, lines, hashes)])
   const free = lines.map((line, index) => (same.alike.has(index) ? { ...line, proposal: null } : line))
   const proposed = await proposedFor(tx, file, free)

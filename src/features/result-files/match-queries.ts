@@ -11,6 +11,11 @@ import type { SentBatch } from './rules.ts'
 
 const LEFT = fragment`b.state in ('submitted', 'completed')`
 
+/** Returns the statement of a booking that is kept of the payment of a line, which is looked up alone: the table may have grown since it was analyzed. */
+const booking = (account: AccountId, isCredit: boolean): Fragment => fragment`
+  select k.booked_on, k.result_file_id, k.has_changed from payment_bookings k
+   where k.account_id = ${account} and k.payment_id = l.payment_id and k.is_credit = ${isCredit} offset 0`
+
 type SentRow = Omit<SentPayment, 'credit' | 'return'> & {
   creditOn: IsoDate | null
   creditFileId: Id | null
@@ -35,8 +40,8 @@ export const listSentPayments = async (tx: Transaction, ids: readonly Id[]): Pro
       from batch_lines l
       join payment_batches b on b.account_id = ${tx.account} and b.batch_id = l.batch_id
       join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id
-      left join payment_bookings c on c.account_id = ${tx.account} and c.payment_id = l.payment_id and c.is_credit
-      left join payment_bookings r on r.account_id = ${tx.account} and r.payment_id = l.payment_id and not r.is_credit
+      left join lateral (${booking(tx.account, true)}) c on true
+      left join lateral (${booking(tx.account, false)}) r on true
      where l.account_id = ${tx.account} and l.payment_id = any(${bigintList(ids)}::bigint[]) and ${LEFT}`)
   ).map(({ creditOn, creditFileId, hasCreditChanged, returnOn, returnFileId, hasReturnChanged, ...payment }) => ({
     ...payment,
@@ -69,7 +74,7 @@ export const listCollected = async (tx: Transaction, batchId: Id): Promise<Colle
              c.has_changed as "hasCreditChanged"
         from batch_lines l
         join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id
-        left join payment_bookings c on c.account_id = ${tx.account} and c.payment_id = l.payment_id and c.is_credit
+        left join lateral (${booking(tx.account, true)}) c on true
        where l.account_id = ${tx.account} and l.batch_id = ${batchId}`)
   ).map(({ amountMinor, failedOn, creditOn, creditFileId, hasCreditChanged }) => ({
     amountMinor,
@@ -89,7 +94,7 @@ export const listToCredit = (db: Queryable, account: AccountId, batchId: Id, aft
     select l.payment_id as "id", l.customer_id as "customerId" from batch_lines l
       join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
      where l.account_id = ${account} and l.batch_id = ${batchId} and l.payment_id > ${after} and p.failed_on is null
-       and not exists (select from payment_bookings c where c.account_id = ${account} and c.payment_id = l.payment_id and c.is_credit)
+       and not exists (${booking(account, true)})
      order by l.payment_id limit ${limit}`)
 
 /** Lists payments of a batch that its rejection ends, from after one on: those without a result, and those that counted as received. */

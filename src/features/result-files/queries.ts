@@ -203,8 +203,11 @@ export const updateListedLine = (tx: Transaction, line: Pick<ListedLine, 'id' | 
 export const closeSums = (tx: Transaction, fileId: Id, entryKeys: readonly Buffer[]) =>
   tx.rows<ListedLine>(sql`
     update result_lines l set state = 'closed'
-     where l.account_id = ${tx.account} and l.entry_key = any(${byteas(entryKeys)}::bytea[]) and l.is_sum and l.state = 'open'
-       and l.result_file_id <> ${fileId}
+      from unnest(${byteas(entryKeys)}::bytea[]) as asked (entry_key)
+     cross join lateral (select s.result_line_id as id from result_lines s
+       where s.account_id = ${tx.account} and s.entry_key = asked.entry_key and s.is_sum and s.result_file_id <> ${fileId}
+       offset 0) of_entry
+     where l.account_id = ${tx.account} and l.result_line_id = of_entry.id and l.state = 'open'
     returning ${lineColumns(tx.account)}`)
 
 /** Counts one more line of a file that waits for a person. */
