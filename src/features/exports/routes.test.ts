@@ -251,7 +251,6 @@ describe('a file', () => {
       ['GET', `/${exportID}?part=1`],
       ['GET', '?currency=EUR'],
       ['POST', '?From=2027-01-01'],
-      ['DELETE', `/${exportID}?preview=true`],
     ] as const) {
       const { status, body } = await client.request(
         method,
@@ -260,6 +259,8 @@ describe('a file', () => {
       )
       expect([status, body.Errors[0].Code], `${method} ${path}`).toEqual([400, 'unknown_parameter'])
     }
+    const preview = await client.delete(`/v1/exports/${exportID}?preview=true`)
+    expect([preview.status, preview.body.Errors[0].Code]).toEqual([400, 'no_preview'])
     // Of a body they are ignored and named, as everywhere.
     const tolerated = await client.post('/v1/exports', { ...JANUARY, Locked: true })
     expect([tolerated.status, tolerated.headers['perennial-ignored']]).toEqual([200, '"Locked"'])

@@ -45,9 +45,12 @@ describe('a file', () => {
     expect((await shop.client.get(`/v1/invoices/${returned.invoiceID}`)).body.ActualBalance).toBe(115)
     const again = await shop.send(file)
     expect([again.status, again.body]).toEqual([200, added.body])
-    expect((await shop.client.get('/v1/resultfiles')).body).toEqual([{ ...added.body, Open: 0 }])
+    expect((await shop.client.get('/v1/resultfiles')).body).toEqual([
+      { ...added.body, isToBeSentAgain: false, Open: 0 },
+    ])
     expect((await shop.client.get(`/v1/resultfiles/${added.body.resultFileID}`)).body).toEqual({
       ...added.body,
+      isToBeSentAgain: false,
       Open: 0,
       Lines: [],
     })

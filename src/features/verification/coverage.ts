@@ -1,6 +1,6 @@
 import { groupBy } from '../../kernel/grouping.ts'
 import { coveredDays, type InvoicedCharge, isInAdvance, isPackageKind } from '../../engine/subscription/coverage.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -46,7 +46,20 @@ interface Span {
   chargeId: Id
   from: IsoDate
   until: IsoDate
+  /** Of metered usage: the stretch of the subscription that it was counted in. */
+  meteredIn?: number
 }
+
+/**
+ * Returns whether usage of one day stands beside usage from that day on. Rule: a cancellation at once on the first day of a cycle cuts it to that day, whose
+ * usage before its instant it takes; a subscription that comes back on the same day counts from then on.
+ */
+const cameBackThatDay = (cut: Span, next: Span): boolean =>
+  cut.meteredIn !== undefined &&
+  next.meteredIn !== undefined &&
+  cut.meteredIn < next.meteredIn &&
+  cut.from === next.from &&
+  cut.until === addDays(cut.from, 1)
 
 /** Reports every charge that begins before the one ahead of it, of the same package or component, has ended. */
 export function checkDays(
@@ -57,8 +70,10 @@ export function checkDays(
 ): void {
   for (const [item, spans] of spansOf(charges)) {
     let before: Span | undefined
-    for (const span of spans.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
-      if (before && span.from < before.until)
+    for (const span of spans.toSorted((a, b) =>
+      a.from < b.from ? -1 : a.from > b.from ? 1 : (a.meteredIn ?? 0) - (b.meteredIn ?? 0),
+    )) {
+      if (before && span.from < before.until && !cameBackThatDay(before, span))
         report({
           customerId,
           recordType: 'subscription',
@@ -86,7 +101,7 @@ function spansOf(charges: readonly CoveringCharge[]): Map<string, Span[]> {
     ...metered.map(({ id, itemId, stretch, part, from, until }) => ({
       item: `usage of component ${itemId}`,
       line: `metered/${itemId}/${stretch}/${part}/${from}/${until}`,
-      span: { chargeId: id, from, until },
+      span: { chargeId: id, from, until, meteredIn: stretch },
     })),
     // What makes a rise this one is in its name, so that others on the same days are no concern of it.
     ...rises.map(({ id, itemId, stretch, part, from, until }) => ({

@@ -110,6 +110,7 @@ describe('credentials', () => {
       summary: 's',
       query: objectOf({ preview: optional(flag()) }),
       success: { status: 200 },
+      preview: { type: 'integer' },
       write: async () => ({ status: 200, body: '1' }),
     })
     const reading = probeServer(service.db, id, [operation], {
