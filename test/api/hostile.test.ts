@@ -30,7 +30,10 @@ const operations = operationsOf(document)
 const check = answerChecker(document)
 const bodiesEach = Math.ceil(BODIES / operations.filter(({ body }) => body).length)
 
-/** Notes every row that a committed transaction touched: a refused request must leave no note. What a key was last used at is no data. */
+/**
+ * Notes every row that a committed transaction touched: a refused request must leave no note. What a key was last used at is no data, nor is the lease by
+ * which a long operation is known to be under way while it is found out whether it is refused.
+ */
 async function watchTables(owner: pg.Client): Promise<void> {
   await owner.query(`
     create table public.touched (id bigint generated always as identity primary key, account_id bigint, relation text);
@@ -42,7 +45,7 @@ async function watchTables(owner: pg.Client): Promise<void> {
       return null;
     end $$;
     do $$ declare name text; begin
-      for name in select c.relname from pg_class c where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r' and c.relname <> 'api_keys'
+      for name in select c.relname from pg_class c where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r' and c.relname not in ('api_keys', 'leases')
            and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id')
       loop
         execute format('create trigger noted after insert or update or delete on perennial.%I for each row execute function public.note_touched()', name);
