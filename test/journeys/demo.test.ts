@@ -25,7 +25,7 @@ describe('the story of the demo', () => {
       const { outcome, client, moment } = await demo(service, day, { seed, customers: 14 })
       expect(outcome.failed).toEqual([])
       expect(await client.all('/v1/customers')).toHaveLength(14)
-      expect(await client.get('/v1/clock')).toEqual({ Now: moment })
+      expect(await client.get('/v1/clock')).toEqual({ Now: moment, Until: null, billingRunID: null })
       const invoices = await client.all('/v1/invoices')
       expect(invoices.length).toBeGreaterThan(40)
       expect(invoices.filter(({ InvoiceDate }) => InvoiceDate.slice(0, 10) > day)).toEqual([])

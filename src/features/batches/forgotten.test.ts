@@ -46,5 +46,5 @@ test('lines of a bank file are kept for 90 days, its counts and SHA-256 for good
   await forgetAt('2027-04-20T12:00:00Z')
   expect((await read()).Lines).toHaveLength(1)
   await forgetAt('2027-04-20T12:00:01Z')
-  expect(await read()).toEqual({ ...sent.body, Open: 0, Lines: [] })
+  expect(await read()).toEqual({ ...sent.body, isToBeSentAgain: false, Open: 0, Lines: [] })
 })

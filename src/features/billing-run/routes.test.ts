@@ -28,6 +28,8 @@ test('starting a run answers 201 with the run, which waits for a worker and bill
     Failed: 0,
     Rate: null,
     TimeLeft: null,
+    Result: null,
+    Failure: null,
     Failures: [],
   })
   const path = `/v1/billingruns/${started.body.billingRunID}`
@@ -38,7 +40,7 @@ test('starting a run answers 201 with the run, which waits for a worker and bill
     BigInt(started.body.billingRunID),
   )
   expect((await client.get(path)).body).toMatchObject({ State: 'done', Done: 1, Total: 1, Invoices: 1, TimeLeft: 0 })
-  const { Failures: _none, ...summary } = (await client.get(path)).body
+  const { Failures: _none, Result: _result, Failure: _failure, ...summary } = (await client.get(path)).body
   expect((await client.get('/v1/billingruns')).body).toEqual([summary])
 })
 

@@ -47,10 +47,13 @@ describe('a plain body', () => {
           subscriptionID: entry.subscriptionID,
           componentID: entry.componentID,
           NumUnits: decimalText(entry.NumUnits),
-          Date: entry.Date ?? null,
+          Date: entry.Date?.day ?? null,
           UsageKey: entry.UsageKey,
           Memo: entry.Memo ?? null,
         }))
+        // A plain body dates by days alone, which stand for their midnight.
+        for (const { Date: date } of (read as { Usage: any[] }).Usage)
+          if (date) expect(date.at).toBe(`${date.day}T00:00:00.000Z`)
         expect(entries).toEqual(asRead)
         expect(usage.identity()).toBe(canonicalJson(json))
       }),

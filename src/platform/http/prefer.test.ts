@@ -25,5 +25,9 @@ test('preferences are read by their names, in any letter case, and the first of 
     [`${'a="'.repeat(5001)}, return=representation`],
   ]
   for (const [header, handling, isRepresented = false] of read)
-    expect(preferencesOf(header), String(header).slice(0, 80)).toEqual({ handling, isRepresented })
+    expect(preferencesOf(header), String(header).slice(0, 80)).toEqual({
+      handling,
+      isRepresented,
+      isAsync: String(header).startsWith('respond-async'),
+    })
 })

@@ -31,6 +31,8 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
   'Batch.ActionDate': 'The day of the debits.',
   'Batch.Amount': 'The amount that is debited.',
   'Batch.Notes': 'Notes of your own.',
+  'Batch.isDayPassed':
+    'Whether the last moment of its day has passed while it has lines that wait, and the service will not move it.',
   'Batch.State':
     'How far the batch is: open for changes, being built, failed, submitted, completed with a result for each line, or cancelled.',
   'BatchAdd.Notes': 'Notes of your own.',
@@ -51,6 +53,8 @@ export const RECORD_SENTENCES: Readonly<Record<string, string>> = {
   'BatchSubmit.Notes': 'Notes of your own.',
   'BillingFailure.Reason': 'Why it cannot be billed.',
   'BillingRun.CreatedDate': 'When the run was asked for.',
+  'BillingRun.Failure.Code': 'The code of the refusal, or of the fault, that ended the move of the clock.',
+  'BillingRun.Failure.Reached': 'The day that the clock had reached.',
   'BillingRun.Failed': 'How many records could not be billed.',
   'BillingRun.Failures.DueDate': 'The day of which it could not be billed.',
   'BillingRun.Failures.Reason': 'Why it could not be billed.',
