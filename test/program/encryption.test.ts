@@ -1,10 +1,14 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { foreignServer } from './foreign-server.ts'
 import { runProgram, type Serving, serve, startProgram, testFolder } from './program.ts'
 
-const [OLD, NEW, STRANGE] = ['11', '22', '33'].map((byte) => byte.repeat(32)) as [string, string, string]
+/** Keys whose bytes do not repeat, as a service asks of them. */
+const [OLD, NEW, STRANGE] = ['old', 'new', 'strange'].map((name) =>
+  createHash('sha256').update(name).digest('hex'),
+) as [string, string, string]
 
 const stopped = async ({ child, ended }: Serving) => {
   child.kill('SIGTERM')
