@@ -1,9 +1,9 @@
 import type { DebitDays } from '../../engine/collection/dunning.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
+import { isDebit, type Way } from '../collection-terms/way.ts'
 import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { isDebit, type Way } from '../invoices/collection.ts'
 
 /** The days by which invoices enter batches, read from the Settings of gateways. */
 

@@ -5,7 +5,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { CollectionMethod } from '../invoices/collection.ts'
+import type { CollectionMethod } from '../collection-terms/types.ts'
 
 /** An invoice with how far its dunning has come, and the facts of it and its customer that decide what a day brings. */
 export interface DunnedInvoice {

@@ -3,7 +3,7 @@ import { type Column, NO_READER, recordShape } from '../../platform/wire/columns
 import { longText, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { orNull, outFlag, outId, outObject, outText, outWord, type Shape } from '../../platform/wire/write.ts'
-import { COLLECTION_METHODS } from './collection.ts'
+import { COLLECTION_METHODS } from '../collection-terms/types.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, type PlainFields } from './fields.ts'
 import type { InvoiceRow } from './types.ts'
 

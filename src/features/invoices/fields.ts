@@ -1,4 +1,4 @@
-import type { CollectionMethod } from './collection.ts'
+import type { CollectionMethod } from '../collection-terms/types.ts'
 
 /**
  * The plain fields of an invoice: callers write them, nothing computes with them. Declared once, by column and by what becomes of them after

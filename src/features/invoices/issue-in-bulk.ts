@@ -5,10 +5,11 @@ import { bigintList, bigints, columnOf, dates, placesOf, positionsColumn } from 
 import type { Transaction } from '../../platform/database/database.ts'
 import { column } from '../../platform/database/sql.ts'
 import { takeInvoiceNumbers } from '../accounts/queries.ts'
+import { isTried } from '../collection-terms/rules.ts'
 import { sendNewWords } from '../customers/words.ts'
 import { insertIssuedEvents } from '../events/issued-queries.ts'
 import { type PostingTemplate, postingTemplate, postInBulk } from '../ledger/post-in-bulk.ts'
-import { fillCollection, isTried, type ToCollect } from './collection.ts'
+import { fillCollection, type ToCollect } from '../collection-terms/fill.ts'
 import { withCollection, writePlainKept } from './fields-wire.ts'
 import { type AfterIssue, type IssueContext, keptOnce, type NewInvoice, zeroChargeRow } from './issue.ts'
 import {

@@ -23,8 +23,8 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { taxReason } from '../../platform/wire/tax-reason.ts'
+import { COLLECTION_METHODS } from '../collection-terms/types.ts'
 import { reasonCode } from '../tax-settings/rule-wire.ts'
-import { COLLECTION_METHODS } from './collection.ts'
 import { plainIn } from './fields-wire.ts'
 
 /** Bodies of manual invoices; recurring invoices have the same lines and taxes. */

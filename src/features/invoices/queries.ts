@@ -1,4 +1,4 @@
-import { onlyUpdated } from '../events/update-queries.ts'
+import { notingChanged, onlyUpdated } from '../events/update-queries.ts'
 import { foundCondition, type FoundRecords, type Searched } from '../customers/word-queries.ts'
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { PricedBrackets, PriceList } from '../../engine/subscription/pricing.ts'
@@ -7,7 +7,14 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
-import { firstRow, oneRow, orTooMany, type Queryable, type Snapshot } from '../../platform/database/database.ts'
+import {
+  firstRow,
+  oneRow,
+  orTooMany,
+  type Queryable,
+  type Snapshot,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -455,3 +462,12 @@ export const SEARCHED_INVOICES: Searched = {
     list: listInvoicesNumbered,
   },
 }
+
+/** Takes removed methods out of the invoices of a customer that are not paid: they are not tried any more. */
+export const forgetMethodsOfInvoices = (tx: Transaction, customerId: CustomerId) =>
+  tx.rows(sql`
+    with changed as (
+      update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
+     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null and cancelled_at is null
+       and total_minor > paid_minor + negative_minor returning invoice_id as id)
+    ${notingChanged(tx.account, 'invoice')}`)

@@ -10,11 +10,11 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { collectionMethodOf } from '../collection-terms/rules.ts'
 import { insertEvents } from '../events/queries.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
 import { dueThrough, gapsAfter, markBilled } from '../billing-run/failing.ts'
 import { type FailingState, type Gap, listFailingOf } from '../billing-run/failing-queries.ts'
-import { collectionMethodOf } from '../invoices/collection.ts'
 import { issue, type IssueContext, type NewInvoice, UNDRAWN } from '../invoices/issue.ts'
 import {
   amountsOf,

@@ -1,3 +1,4 @@
+import type { CollectionMethod } from '../collection-terms/types.ts'
 import { notingChanged, onlyUpdated } from '../events/update-queries.ts'
 import type { RecurringStatus } from '../../engine/recurring.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
@@ -9,7 +10,6 @@ import { column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../p
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { ExemptCategory, TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
-import type { CollectionMethod } from '../invoices/collection.ts'
 
 /** A recurring invoice with the facts of its customer that billing it needs. Its lines and taxes are read beside it. */
 export interface RecurringInvoice {

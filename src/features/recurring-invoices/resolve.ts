@@ -5,11 +5,11 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { chooseCollection, type CollectionOf } from '../collection-terms/choose.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
 import { hasPrices, hasRates } from '../invoices/manual-wire.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
-import { chooseCollection, type CollectionOf } from '../invoices/collection.ts'
 import { listTaxRules } from '../tax-settings/queries.ts'
 import {
   amountsOf,

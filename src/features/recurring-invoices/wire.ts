@@ -26,9 +26,9 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
+import { COLLECTION_METHODS } from '../collection-terms/types.ts'
 import { chargeInputs, chargesIn, collectionIn, taxesIn, taxInputs } from '../invoices/manual-wire.ts'
 import type { LineAmounts } from '../invoices/lines.ts'
-import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import { TERM_TYPES } from '../subscriptions/wire.ts'
 import { recurringCursorOf, recurringStatusOf, recurringTermsOf } from './facts.ts'

@@ -25,8 +25,8 @@ import {
   type ShapeOf,
 } from '../../platform/wire/write.ts'
 import type { Moment, Writing } from '../../kernel/context.ts'
+import { COLLECTION_METHODS } from '../collection-terms/types.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
-import { COLLECTION_METHODS } from '../invoices/collection.ts'
 import { UNTOUCHED } from '../invoices/queries.ts'
 import { type InvoiceParts, invoicePreviewShape, invoiceShape } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'

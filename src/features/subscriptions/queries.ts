@@ -1,3 +1,4 @@
+import type { CollectionMethod } from '../collection-terms/types.ts'
 import { onlyUpdated } from '../events/update-queries.ts'
 import { countNarrowed, narrowed } from '../customers/search.ts'
 import { foundCondition, type FoundRecords } from '../customers/word-queries.ts'
@@ -20,7 +21,6 @@ import type { ExemptCategory } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import { DUE_ON } from './cycle-queries.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
-import type { CollectionMethod } from '../invoices/collection.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const
 export type SubscriptionStatusWord = (typeof SUBSCRIPTION_STATUSES)[number]

@@ -1,3 +1,4 @@
+import { chooseCollection } from '../collection-terms/choose.ts'
 import {
   findVersionById,
   findVersionOfPackage,
@@ -15,7 +16,6 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { plural } from '../../kernel/text.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { checkCustomerReference } from '../customers/record.ts'
-import { chooseCollection } from '../invoices/collection.ts'
 import type { Customer } from '../customers/queries.ts'
 import {
   type ComponentSet,

@@ -35,7 +35,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import { COLLECTION_METHODS } from '../invoices/collection.ts'
+import { COLLECTION_METHODS } from '../collection-terms/types.ts'
 import { DAYS_MAX } from '../packages/wire.ts'
 import type { StoredComponent } from '../subscription-components/queries.ts'
 import { componentList } from '../subscription-components/wire.ts'

@@ -4,8 +4,9 @@ import { gatewayFactsOf } from '../gateways/facts.ts'
 import { listAllGateways } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
 import { mandateProblem } from '../payment-methods/rules.ts'
-import { type CollectionDetails, fitsWay, takes } from './collection.ts'
-import { findMethodFacts, listCustomerChoices } from './collection-queries.ts'
+import { findMethodFacts, listCustomerChoices } from './queries.ts'
+import { fitsWay, takes } from './rules.ts'
+import type { CollectionDetails } from './types.ts'
 
 /** Returns, as the end of a sentence, why an invoice has no way by which it could be tried today: for a person who has to mend it. */
 export async function reasonUntried(

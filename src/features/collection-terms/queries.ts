@@ -1,4 +1,3 @@
-import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
@@ -29,7 +28,7 @@ export const findMethodFacts = (db: Queryable, account: Id, id: Id) =>
     sql`select ${METHOD} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
   )
 
-/** A customer's own choice of gateway, and his primary method; null where there is none. */
+/** A customer's own choice of gateway, and the customer's primary method; null where there is none. */
 export interface CustomerChoice {
   customerId: CustomerId
   gatewayId: Id | null
@@ -53,12 +52,3 @@ export const listCustomerChoices = async (
       { customerId: ownerId, gatewayId: customerGatewayId, primary: method.id === null ? null : method },
     ]),
   )
-
-/** Takes removed methods out of the invoices of a customer that are not paid: they are not tried any more. */
-export const forgetMethodsOfInvoices = (tx: Transaction, customerId: CustomerId) =>
-  tx.rows(sql`
-    with changed as (
-      update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
-     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null and cancelled_at is null
-       and total_minor > paid_minor + negative_minor returning invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
