@@ -95,6 +95,10 @@ const FEATURE_ORDER: string[] = (/^ground .+?(?=\n```)/ms.exec(read('ARCHITECTUR
 /** Making an account makes its first key, its currency and its sandbox with it; ARCHITECTURE.md says so. */
 const UPWARD = new Set(['accounts → api-keys', 'accounts → currencies', 'accounts → gateways'])
 
+/** Returns the paragraph of a room's README that names its doors. */
+const doorsOf = (room: string): string | undefined =>
+  /^Doors: [\s\S]*?\.(?=\n\n)/m.exec(read(`src/features/${room}/README.md`))?.[0]
+
 describe('arrows', () => {
   test('a layer imports only what lies below it', () => {
     const broken = SOURCES.flatMap((path) =>
@@ -146,6 +150,41 @@ describe('arrows', () => {
         .filter((arrow) => !UPWARD.has(arrow)),
     )
     expect([...new Set(broken)]).toEqual([])
+  })
+
+  // More than 8 doors have their reason in the README of the room.
+  const DOORS_MAX: Record<string, number> = {
+    batches: 9,
+    customers: 13,
+    documents: 9,
+    events: 11,
+    gateways: 10,
+    invoices: 19,
+    ledger: 10,
+    money: 27,
+    outbox: 10,
+    'payment-methods': 12,
+    'subscription-components': 10,
+    subscriptions: 15,
+  }
+
+  test('a room is entered by its doors: the files that its README names, each of them used by another room', () => {
+    // Tests may look inside; the wiring (app, duties, commands) is no room and takes what it wires.
+    const used = new Map(FEATURE_ORDER.map((room) => [room, new Set<string>()]))
+    for (const path of SOURCES.filter((path) => layerOf(path) === 'features'))
+      for (const name of importsOf(path)) {
+        const [, room = '', file = ''] = /^\.\.\/([a-z-]+)\/(.+)$/.exec(name) ?? []
+        used.get(room)?.add(file)
+      }
+    const broken = [...used].flatMap(([room, files]) => {
+      const named = new Set([...(doorsOf(room) ?? '').matchAll(/`([a-z0-9.-]+\.ts)`/g)].map(([, file = '']) => file))
+      const inside = [...files].filter((file) => !named.has(file)).map((file) => `${room}/${file} is no door`)
+      const shut = [...named].filter((file) => !files.has(file)).map((file) => `${room}/${file} is used by no room`)
+      const many = named.size > (DOORS_MAX[room] ?? 8) ? [`${room} has ${named.size} doors`] : []
+      return [...inside, ...shut, ...many]
+    })
+    expect(broken).toEqual([])
+    expect(Object.keys(DOORS_MAX).filter((room) => !used.has(room))).toEqual([])
   })
 
   test('the doors of money only speak HTTP, and go to money, never past it', () => {
@@ -426,12 +465,15 @@ describe('plain English', () => {
     expect(placesOf(SPEECH, SOURCES, withoutTexts)).toEqual([])
   })
 
-  test('every feature explains itself in a README of 15 to 40 lines', () => {
+  test('every feature explains itself in a README of 15 to 40 lines, and names its doors', () => {
     const rooms = readdirSync(join(ROOT, 'src/features'))
     const isPlain = (room: string): boolean => {
       if (!existsSync(join(ROOT, 'src/features', room, 'README.md'))) return false
-      const lines = read(`src/features/${room}/README.md`).trimEnd().split('\n').length
-      return lines >= 15 && lines <= 40
+      const lines = read(`src/features/${room}/README.md`)
+        .replace(`${doorsOf(room)}\n\n`, '')
+        .trimEnd()
+        .split('\n').length
+      return doorsOf(room) !== undefined && lines >= 15 && lines <= 40
     }
     expect(rooms.filter((room) => !isPlain(room))).toEqual([])
   })
