@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import { byLanguage, LANGUAGES_MAX } from '../../platform/wire/by-language.ts'
 import { longText } from '../../platform/wire/fields.ts'
 import { type Field, objectOf, optional, REFUSED } from '../../platform/wire/read.ts'
@@ -10,9 +11,9 @@ import type { AccountTexts } from './texts.ts'
 const LETTERS_MAX = 100_000
 
 const textsIn = objectOf({
-  Notes: optional(longText()),
-  Terms: optional(longText()),
-  BankDetails: optional(longText()),
+  Notes: described(optional(longText()), 'The notes that invoices carry which have none of their own.'),
+  Terms: described(optional(longText()), 'The terms of payment that invoices carry which have none of their own.'),
+  BankDetails: described(optional(longText()), 'The bank account to which customers pay; it stands on invoices.'),
 })
 
 const schema = {

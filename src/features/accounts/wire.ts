@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { isColour } from '../../platform/page/colour.ts'
@@ -24,34 +26,49 @@ const LEAD_DAYS_MAX = 90
 
 export const AccountOut = outObject(
   {
-    AccountID: outId(),
-    Name: outText(),
-    Mode: outWord(['test', 'live'] as const),
-    TimeZone: outText(),
-    CurrencyCode: outText(),
-    Email: orNull(outText()),
-    Tel: orNull(outText()),
-    WebPage: orNull(outText()),
-    Address1: orNull(outText()),
-    Address2: orNull(outText()),
-    City: orNull(outText()),
-    State: orNull(outText()),
-    Country: orNull(outText()),
-    ZipCode: orNull(outText()),
-    VatNo: orNull(outText()),
-    BankDetails: orNull(outText()),
-    Locale: outText(),
-    Notes: orNull(outText()),
-    Terms: orNull(outText()),
+    AccountID: described(outId(), identifies('account')),
+    Name: described(outText(), 'The name of the account; it stands on documents, pages and mails.'),
+    Mode: described(
+      outWord(['test', 'live'] as const),
+      'Whether the account is for tests, with a clock that can be moved, or live.',
+    ),
+    TimeZone: described(outText(), 'The time zone (IANA name) whose calendar decides which day it is.'),
+    CurrencyCode: described(outText(), SHARED.CurrencyCode),
+    Email: described(orNull(outText()), SHARED.Email),
+    Tel: described(orNull(outText()), SHARED.Tel),
+    WebPage: described(orNull(outText()), 'The address of the website.'),
+    Address1: described(orNull(outText()), SHARED.Address1),
+    Address2: described(orNull(outText()), SHARED.Address2),
+    City: described(orNull(outText()), SHARED.City),
+    State: described(orNull(outText()), 'The state or province of the address.'),
+    Country: described(orNull(outText()), 'The name of the country.'),
+    ZipCode: described(orNull(outText()), SHARED.ZipCode),
+    VatNo: described(
+      orNull(outText()),
+      'The VAT number, which decides with the country which taxes hold and stands on documents.',
+    ),
+    BankDetails: described(orNull(outText()), 'The bank account to which customers pay; it stands on invoices.'),
+    Locale: described(outText(), 'The language of documents and mails, as `de` or `en-GB`.'),
+    Notes: described(orNull(outText()), 'The notes that invoices carry which have none of their own.'),
+    Terms: described(orNull(outText()), 'The terms of payment that invoices carry which have none of their own.'),
     Texts: orNull(outAccountTexts()),
-    PaymentTermDays: outInteger(),
-    numDaysBeforeToInv: outInteger(),
+    PaymentTermDays: described(outInteger(), 'After how many days invoices are due.'),
+    numDaysBeforeToInv: described(outInteger(), SHARED.numDaysBeforeToInv),
     NextInvoiceNum: outId('The number that the next issued invoice gets'),
-    isAutoApplyUnallocated: outFlag(),
-    MailFrom: orNull(outText()),
+    isAutoApplyUnallocated: described(
+      outFlag(),
+      'Whether new invoices are paid from unallocated money of their customer.',
+    ),
+    MailFrom: described(orNull(outText()), 'The address that mails come from.'),
     Colour: orNull(outText({ description: 'Behind white letters, on pages; ours where they could not be read on it' })),
-    TestMailTo: orNull(outText()),
-    LockDate: orNull(outDate('Calendar date')),
+    TestMailTo: described(
+      orNull(outText()),
+      'The one address to which mail of a test account goes; null holds all of it back.',
+    ),
+    LockDate: described(
+      orNull(outDate('Calendar date')),
+      'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
+    ),
   },
   'Account',
 )
@@ -112,37 +129,55 @@ export function accountEtag(a: AccountSettings): string {
 }
 
 const inputs = {
-  Name: optional(text()),
-  TimeZone: optional(
-    text({
-      check: (zone) =>
-        isZone(zone) ? undefined : 'must be a time zone of the IANA database, such as Africa/Johannesburg',
-    }),
+  Name: described(optional(text()), 'The name of the account; it stands on documents, pages and mails.'),
+  TimeZone: described(
+    optional(
+      text({
+        check: (zone) =>
+          isZone(zone) ? undefined : 'must be a time zone of the IANA database, such as Africa/Johannesburg',
+      }),
+    ),
+    'The time zone (IANA name) whose calendar decides which day it is.',
   ),
-  CurrencyCode: optional(currencyCode()),
-  Email: optional(email()),
-  Tel: optional(text()),
-  WebPage: optional(text()),
-  Address1: optional(text()),
-  Address2: optional(text()),
-  City: optional(text()),
-  State: optional(text()),
-  Country: optional(text()),
-  ZipCode: optional(text()),
-  VatNo: optional(text({ takesNumbers: true })),
-  BankDetails: optional(longText()),
-  Locale: optional(languageTag()),
-  Notes: optional(longText()),
-  Terms: optional(longText()),
+  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
+  Email: described(optional(email()), SHARED.Email),
+  Tel: described(optional(text()), SHARED.Tel),
+  WebPage: described(optional(text()), 'The address of the website.'),
+  Address1: described(optional(text()), SHARED.Address1),
+  Address2: described(optional(text()), SHARED.Address2),
+  City: described(optional(text()), SHARED.City),
+  State: described(optional(text()), 'The state or province of the address of the account.'),
+  Country: described(optional(text()), 'The name of the country.'),
+  ZipCode: described(optional(text()), SHARED.ZipCode),
+  VatNo: described(
+    optional(text({ takesNumbers: true })),
+    'The VAT number, which decides with the country which taxes hold and stands on documents.',
+  ),
+  BankDetails: described(optional(longText()), 'The bank account to which customers pay; it stands on invoices.'),
+  Locale: described(optional(languageTag()), 'The language of documents and mails, as `de` or `en-GB`.'),
+  Notes: described(optional(longText()), 'The notes that invoices carry which have none of their own.'),
+  Terms: described(optional(longText()), 'The terms of payment that invoices carry which have none of their own.'),
   Texts: optional(accountTexts()),
-  PaymentTermDays: optional(whole(0, PAYMENT_TERM_DAYS_MAX)),
-  numDaysBeforeToInv: optional(whole(0, LEAD_DAYS_MAX)),
-  NextInvoiceNum: optional(whole(1, INVOICE_NUMBER_MAX)),
-  isAutoApplyUnallocated: optional(flag()),
-  MailFrom: optional(email()),
-  Colour: optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
-  TestMailTo: optional(email()),
-  LockDate: optional(date()),
+  PaymentTermDays: described(optional(whole(0, PAYMENT_TERM_DAYS_MAX)), 'After how many days invoices are due.'),
+  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv),
+  NextInvoiceNum: described(optional(whole(1, INVOICE_NUMBER_MAX)), 'The number that the next invoice gets.'),
+  isAutoApplyUnallocated: described(
+    optional(flag()),
+    'Whether new invoices are paid from unallocated money of their customer.',
+  ),
+  MailFrom: described(optional(email()), 'The address that mails come from.'),
+  Colour: described(
+    optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
+    'The colour of documents and pages, as `#1d4f73`; null is the one of the service.',
+  ),
+  TestMailTo: described(
+    optional(email()),
+    'The one address to which mail of a test account goes; null holds all of it back.',
+  ),
+  LockDate: described(
+    optional(date()),
+    'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
+  ),
 } satisfies Properties
 
 export const AccountIn = objectOf(inputs, { name: 'AccountInput', ignored: ['AccountID', 'Mode'] })

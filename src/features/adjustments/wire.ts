@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/money/postings.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
@@ -35,39 +37,58 @@ export const adjustmentEtag = (record: AdjustmentRecord): string =>
   isPositive(record) ? moneyEtag(positiveShape, record) : moneyEtag(negativeShape, record)
 
 export const adjustmentShape = recordShape<AdjustmentRecord>()('AdjustmentAnswer', {
-  isSuccess: [outFlag(), () => true],
+  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
   adjustment: [
-    { schema: { anyOf: [positiveShape.schema, negativeShape.schema] }, write: (text: string) => text },
+    described(
+      { schema: { anyOf: [positiveShape.schema, negativeShape.schema] }, write: (text: string) => text },
+      'The adjustment; null where there is none.',
+    ),
     (record, writing) =>
       isPositive(record) ? positiveShape.write(record, writing) : negativeShape.write(record, writing),
   ],
-  type: [outWord(TYPES), ({ kind }) => typeOf(kind)],
+  type: [described(outWord(TYPES), 'The side of the adjustment.'), ({ kind }) => typeOf(kind)],
 })
 
 export const AddedOut = outObject(
-  { isSuccess: outFlag(), AdjustmentID: outId(), Type: outWord(TYPES) },
+  {
+    isSuccess: described(outFlag(), 'Always true: a request that fails is answered by its status.'),
+    AdjustmentID: described(outId(), identifies('adjustment')),
+    Type: described(outWord(TYPES), 'The side to which the adjustment was added.'),
+  },
   'AdjustmentAdded',
 )
 
 const listedShape = recordShape<ListedAdjustment>()(undefined, {
-  adjustmentID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
-  Date: dayColumn(({ dated }) => dated),
+  adjustmentID: [described(outId(), identifies('adjustment')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  Date: described(
+    dayColumn(({ dated }) => dated),
+    'The day of the adjustment.',
+  ),
   DueDate: [
     orNull(outDate('Calendar date; of positive ones only')),
     ({ dueDate }, { timeZone }) => (dueDate === null ? null : dateWithOffset(dueDate, timeZone)),
   ],
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Amount: amountColumn(({ amountMinor }) => amountMinor),
-  Ref: [orNull(outText()), ({ ref }) => ref],
-  Memo: [orNull(outText()), ({ memo }) => memo],
-  AdjustmentType: [outWord(KINDS), ({ kind }) => kind],
-  Type: [outWord(TYPES), ({ type }) => type],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Amount: described(
+    amountColumn(({ amountMinor }) => amountMinor),
+    'The amount of the adjustment, over 0 on either side.',
+  ),
+  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
+  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
+  AdjustmentType: [described(outWord(KINDS), 'The kind of adjustment.'), ({ kind }) => kind],
+  Type: [
+    described(outWord(TYPES), 'Whether it adds to what the customer owes (positive) or takes from it (negative).'),
+    ({ type }) => type,
+  ],
 })
 
 const pageShape = recordShape<{ rows: readonly ListedAdjustment[] }>()('AdjustmentList', {
-  isSuccess: [outFlag(), () => true],
-  adjustments: recordsColumn(listedShape, ({ rows }) => rows),
+  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
+  adjustments: described(
+    recordsColumn(listedShape, ({ rows }) => rows),
+    'The adjustments, oldest first.',
+  ),
 })
 
 /** Adjustments of both kinds; a page of them is an object that holds the list. */
@@ -99,9 +120,9 @@ export const GetQuery = objectOf({
 
 /** Names of what is deleted: the interface leaves open where they stand, so query and body both do. */
 const naming = {
-  type: optional(typeWord(), 'Type'),
-  adjustmentID: optional(reference(), ...IDENTIFIERS),
-  customerID: optional(reference()),
+  type: described(optional(typeWord(), 'Type'), 'The side of the adjustment: positive or negative.'),
+  adjustmentID: described(optional(reference(), ...IDENTIFIERS), identifies('adjustment')),
+  customerID: described(optional(reference()), identifies('customer')),
 } satisfies Properties
 export const Naming = objectOf(naming)
 export const NamingIn = objectOf(naming, { name: 'AdjustmentChoice' })
@@ -109,13 +130,19 @@ export type NamingBody = BodyOf<typeof naming>
 
 const common = {
   AdjustmentType: required(word(KINDS, { anyCase: true }), 'positiveAdjustmentType', 'NegativeAdjustmentType'),
-  customerID: required(requiredReference()),
+  customerID: described(required(requiredReference()), identifies('customer')),
   Type: required(typeWord(), 'type'),
-  Amount: required(positiveAmount()),
-  Date: required(date()),
-  DueDate: optional(date()),
-  Memo: optional(longText()),
-  TaxReliefDate: optional(date()),
+  Amount: described(required(positiveAmount()), 'The amount of the adjustment, over 0 on either side.'),
+  Date: described(required(date()), SHARED.BookedDate),
+  DueDate: described(
+    optional(date()),
+    'The day until which a positive adjustment is to be paid, not before Date. Required of positive ones, and only of them.',
+  ),
+  Memo: described(optional(longText()), 'A note of your own. On a credit note without a Reason it is printed.'),
+  TaxReliefDate: described(
+    optional(date()),
+    'The day on which the tax of the bad debt is taken back; null where it is not.',
+  ),
 } satisfies Properties
 
 /** Computed fields, ignored where a record that was read is sent back. */
@@ -123,8 +150,13 @@ const ignored = ['CurrencyCode', 'Status', 'isActive', 'isSuccess', 'isClosed', 
 
 const adding = {
   ...common,
-  Ref: required(text()),
-  AutoApply: optional(flag(), 'isAutoApply'),
+  AdjustmentType: described(
+    common.AdjustmentType,
+    'The kind of adjustment: opening_balance, refund and interest are positive, credit_note and bad_debt negative.',
+  ),
+  Type: described(common.Type, 'The side: positive adds to what the customer owes, negative takes from it.'),
+  Ref: described(required(text()), 'A reference of your own; of a credit note its number.'),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
   invoiceID: creditedInvoice(),
   Reason: creditReason(),
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
@@ -136,9 +168,14 @@ export type AddBody = BodyOf<typeof adding>
 
 const editing = {
   ...common,
-  AdjustmentID: required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
-  Ref: optional(text()),
-  isAutoApply: optional(flag(), 'AutoApply'),
+  AdjustmentType: described(common.AdjustmentType, 'The kind of the adjustment, which an edit cannot change.'),
+  Type: described(common.Type, 'The side of the adjustment, which an edit cannot change.'),
+  AdjustmentID: described(
+    required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
+    identifies('adjustment that is edited'),
+  ),
+  Ref: described(optional(text()), 'A reference of your own; of a credit note its number.'),
+  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply),
   Reason: creditReason(),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
 } satisfies Properties

@@ -1,8 +1,9 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, flag, guid, longText, requiredReference, text } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
-  described,
   type Field,
   listOf,
   objectOf,
@@ -22,59 +23,80 @@ import { type AllocationOf, paymentShape } from '../money/shapes.ts'
 /** Lines of batches in bodies and answers: payments, with the interface's own names for what they pay. */
 
 const appliedShape = recordShape<AllocationOf>()(undefined, {
-  allocationID: [outId(), ({ id }) => id],
+  allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
   invoiceID: [
     outId('0 where it is to a positive adjustment'),
     ({ owedKind, owedId }) => (owedKind === 'invoice' ? owedId : 0n),
   ],
-  paymentID: [outId(), ({ givenId }) => givenId],
-  amount: amountColumn(({ amountMinor }) => amountMinor),
+  paymentID: [described(outId(), identifies('payment')), ({ givenId }) => givenId],
+  amount: described(
+    amountColumn(({ amountMinor }) => amountMinor),
+    'How much of the payment goes to the invoice.',
+  ),
 })
 
 const { Allocations: _allocations, ...ofPayment } = paymentShape.columns
 
 export const lineShape = recordShape<PaymentRecord>()('BatchPayment', {
   ...ofPayment,
-  PaymentApplied: recordsColumn(appliedShape, ({ allocations, currency }) =>
-    allocations.map((allocation) => ({ ...allocation, currency })),
+  Amount: described(ofPayment['Amount']!, 'The amount that is debited.'),
+  Date: described(ofPayment['Date']!, 'The day of the debit.'),
+  Status: described(
+    ofPayment['Status']!,
+    'How much of the payment is allocated: all, a part or nothing; Pending until its result is known, Failed without money.',
+  ),
+  PaymentApplied: described(
+    recordsColumn(appliedShape, ({ allocations, currency }) =>
+      allocations.map((allocation) => ({ ...allocation, currency })),
+    ),
+    'The invoices that the payment pays, and how much of each.',
   ),
 })
 
 const entry = {
-  allocationID: optional(reference()),
-  amount: required(positiveAmount(), 'amountApplied'),
-  invoiceID: optional(reference()),
-  invoiceNumber: optional(invoiceNumber()),
+  allocationID: described(optional(reference()), identifies('allocation')),
+  amount: described(
+    required(positiveAmount(), 'amountApplied'),
+    'How much of the payment goes to the invoice, over 0.',
+  ),
+  invoiceID: described(optional(reference()), identifies('invoice')),
+  invoiceNumber: described(optional(invoiceNumber()), 'The number of the invoice, where invoiceID is not given.'),
 } satisfies Properties
 
 const EntryIn = objectOf(entry, { name: 'PaymentAppliedInput', ignored: ['paymentID'] })
 
 const inputs = {
-  BatchToken: required(guid()),
-  customerID: required(requiredReference()),
-  Amount: required(positiveAmount()),
-  Ref: optional(text()),
-  Memo: optional(longText()),
-  isAutoApply: optional(flag(), 'AutoApply'),
-  PaymentApplied: optional(
-    described(
-      listOf(EntryIn, { max: ALLOCATIONS_MAX, what: 'allocations' }),
-      'Required unless isAutoApply is true; may be empty',
+  BatchToken: described(required(guid()), 'The token by which requests name the batch.'),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Amount: described(required(positiveAmount()), 'The amount that is debited.'),
+  Ref: described(optional(text()), SHARED.Ref),
+  Memo: described(optional(longText()), SHARED.Memo),
+  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply),
+  PaymentApplied: described(
+    optional(
+      described(
+        listOf(EntryIn, { max: ALLOCATIONS_MAX, what: 'allocations' }),
+        'Required unless isAutoApply is true; may be empty',
+      ),
+      'allocations',
+      'Allocations',
     ),
-    'allocations',
-    'Allocations',
+    'The invoices that the payment pays, and how much of each.',
   ),
 } satisfies Properties
 
 const COMPUTED = ['Status']
 
-const newInputs = { ...inputs, paymentMethodID: required(requiredReference()) } satisfies Properties
-const editInputs = {
-  paymentID: required(requiredReference()),
+const newInputs = {
   ...inputs,
-  paymentMethodID: optional(reference()),
-  CurrencyCode: optional(currencyCode()),
-  Method: optional(word(METHODS, { anyCase: true })),
+  paymentMethodID: described(required(requiredReference()), identifies('payment method')),
+} satisfies Properties
+const editInputs = {
+  paymentID: described(required(requiredReference()), identifies('payment')),
+  ...inputs,
+  paymentMethodID: described(optional(reference()), 'The bank account that is debited.'),
+  CurrencyCode: described(optional(currencyCode()), 'The currency of the batch; another one is 400.'),
+  Method: described(optional(word(METHODS, { anyCase: true })), 'The way of the debit; the payment method decides it.'),
 } satisfies Properties
 
 const withoutList = <T>(body: Field<T>): Field<T> => withoutListWhereAutoApply(body)

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -9,15 +11,16 @@ import type { Batch } from './queries.ts'
 import { LINES_MAX } from './rules.ts'
 
 const result = {
-  paymentID: required(requiredReference()),
-  Success: required(flag()),
-  Reason: optional(text()),
-  Date: optional(date()),
+  paymentID: described(required(requiredReference()), identifies('payment')),
+  Success: described(required(flag()), 'Whether the debit was paid.'),
+  Reason: described(optional(text()), 'Why the debit failed, as the bank says.'),
+  Date: described(optional(date()), 'The day of the result.'),
 } satisfies Properties
 
 const inputs = {
-  Results: required(
-    listOf(objectOf(result, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' }),
+  Results: described(
+    required(listOf(objectOf(result, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' })),
+    'The results, one entry for each line.',
   ),
 } satisfies Properties
 

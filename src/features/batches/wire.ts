@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
@@ -40,27 +42,64 @@ export function totalText(totalMinor: bigint, currency: string): string {
 const GUID = { format: 'uuid' } as const
 
 export const batchShape = recordShape<BatchView>()('Batch', {
-  BatchToken: [outText(GUID), ({ token }) => token],
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  GatewayToken: [outText(GUID), ({ gatewayToken }) => gatewayToken],
-  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+  BatchToken: [described(outText(GUID), 'The token by which requests name the batch.'), ({ token }) => token],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  GatewayToken: [
+    described(outText(GUID), 'The token by which requests name the gateway.'),
+    ({ gatewayToken }) => gatewayToken,
+  ],
+  CreatedDate: [described(outDate('Instant'), 'When it was added.'), ({ createdAt }) => createdAt],
   SubmitDate: [orNull(outDate('Instant; null until it is submitted')), ({ submittedAt }) => submittedAt],
-  ActionDate: dayColumn(({ actionDate }) => actionDate),
-  State: [outWord(BATCH_STATES), ({ state }) => state],
-  BuildError: [orNull(outText()), ({ buildError }) => buildError],
+  ActionDate: described(
+    dayColumn(({ actionDate }) => actionDate),
+    'The day of the debits.',
+  ),
+  State: [
+    described(
+      outWord(BATCH_STATES),
+      'How far the batch is: open for changes, being built, failed, submitted, completed with a result for each line, or cancelled.',
+    ),
+    ({ state }) => state,
+  ],
+  BuildError: [
+    described(orNull(outText()), 'Why the file could not be built; null unless the batch has failed.'),
+    ({ buildError }) => buildError,
+  ],
   NumberOfPayments: [outInteger({ description: 'Lines that were not deleted' }), ({ lineCount }) => lineCount],
-  PaymentsTotal: [outText(), ({ totalMinor, currency }) => totalText(totalMinor, currency)],
-  Notes: [orNull(outText()), ({ notes }) => notes],
-  isAwaitingRelease: [outFlag(), isAwaitingRelease],
+  PaymentsTotal: [
+    described(outText(), 'The sum of its lines, as a text with the decimals of the currency.'),
+    ({ totalMinor, currency }) => totalText(totalMinor, currency),
+  ],
+  Notes: [described(orNull(outText()), 'Notes of your own.'), ({ notes }) => notes],
+  isAwaitingRelease: [
+    described(outFlag(), 'Whether the batch was submitted and another key has to release it.'),
+    isAwaitingRelease,
+  ],
   LastMoment: [
     orNull(
       outDate('Instant: until when it can be submitted for its ActionDate; null once it is submitted or cancelled'),
     ),
     ({ shownMoment }) => shownMoment,
   ],
-  isDayPassed: [outFlag(), ({ isDayPassed }) => isDayPassed],
+  isDayPassed: [
+    described(
+      outFlag(),
+      'Whether the last moment of its day has passed while it has lines that wait, and the service will not move it.',
+    ),
+    ({ isDayPassed }) => isDayPassed,
+  ],
   Payments: [
-    orNull(outList(outObject({ paymentID: outId(), Amount: outNumber() }))),
+    described(
+      orNull(
+        outList(
+          outObject({
+            paymentID: described(outId(), identifies('payment')),
+            Amount: described(outNumber(), 'The amount that is debited.'),
+          }),
+        ),
+      ),
+      'The lines of the batch; null in lists, which leave them out.',
+    ),
     ({ lines, currency }) =>
       lines?.map(({ id, amountMinor }) => ({
         paymentID: id,
@@ -82,10 +121,10 @@ export const batchFilters = {
 } satisfies Properties
 
 const inputs = {
-  CurrencyCode: required(currencyCode()),
-  GatewayToken: required(guid()),
-  ActionDate: required(date()),
-  Notes: optional(longText()),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  GatewayToken: described(required(guid()), 'The token by which requests name the gateway.'),
+  ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
+  Notes: described(optional(longText()), 'Notes of your own.'),
 } satisfies Properties
 
 const COMPUTED = [
@@ -101,12 +140,18 @@ const COMPUTED = [
   'Payments',
 ]
 
-const token = { BatchToken: required(guid()) } satisfies Properties
+const token = {
+  BatchToken: described(required(guid()), 'The token by which requests name the batch.'),
+} satisfies Properties
 
 export const BatchIn = objectOf(inputs, { name: 'BatchAdd', ignored: ['BatchToken', ...COMPUTED] })
 export const BatchEditIn = objectOf({ ...token, ...inputs }, { name: 'BatchEdit', ignored: COMPUTED })
 export type BatchBody = BodyOf<typeof inputs>
 
-const submitting = { ...token, ActionDate: required(date()), Notes: optional(longText()) } satisfies Properties
+const submitting = {
+  ...token,
+  ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
+  Notes: described(optional(longText()), 'Notes of your own.'),
+} satisfies Properties
 export const SubmitIn = objectOf(submitting, { name: 'BatchSubmit' })
 export const BatchNameIn = objectOf(token, { name: 'BatchName' })

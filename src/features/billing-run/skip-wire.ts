@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -9,18 +10,30 @@ import { orNull, outDate, outList, outObject, outWord } from '../../platform/wir
 
 /** Body and answer of billing what is due on a record at 0.00. */
 
-export const SkipIn = objectOf({ Until: required(date()), Reason: required(longText()) }, { name: 'Skip' })
+export const SkipIn = objectOf(
+  {
+    Until: described(
+      required(date()),
+      'Up to which day what is due counts as billed; later periods are billed as ever.',
+    ),
+    Reason: described(required(longText()), 'Why nothing is billed; the event keeps it.'),
+  },
+  { name: 'Skip' },
+)
 
-/** Declares the answer: what was skipped, each of a kind out of a list. */
-export const skipOut = (kinds: readonly string[], name: string) =>
+/** Declares the answer: what was skipped, each of a kind out of a list, which the sentence is about. */
+export const skipOut = (kinds: readonly string[], name: string, ofKind: string) =>
   outObject(
     {
-      Skipped: outList(
-        outObject({
-          Kind: outWord(kinds),
-          From: orNull(outDate('Calendar date; null for fees')),
-          To: orNull(outDate('Last day; null for fees')),
-        }),
+      Skipped: described(
+        outList(
+          outObject({
+            Kind: described(outWord(kinds), ofKind),
+            From: orNull(outDate('Calendar date; null for fees')),
+            To: orNull(outDate('Last day; null for fees')),
+          }),
+        ),
+        'What counts as billed at 0.00.',
       ),
     },
     name,

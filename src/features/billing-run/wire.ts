@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { type Columns, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { instant } from '../../platform/wire/fields.ts'
@@ -25,14 +27,18 @@ export const RUN_CAUSES = ['schedule', 'request', 'command', 'clock'] as const
 const failureShape = (order: OrderOfDay) =>
   recordShape<RunFailure>()(undefined, {
     ...(Object.fromEntries(
-      Object.keys(failedRecordIds(order)).map((field) => [
-        field,
-        [orNull(outId()), (failure: RunFailure) => failedRecordIds(order, failure)[field] ?? null],
-      ]),
+      order.flat().flatMap(({ idField, recordType }) => {
+        if (idField === undefined) return []
+        const shape = described(orNull(outId()), identifies(recordType.replaceAll('_', ' ')))
+        return [[idField, [shape, (failure: RunFailure) => failedRecordIds(order, failure)[idField] ?? null]]]
+      }),
     ) as Columns<RunFailure>),
-    customerID: [outId(), ({ customerId }) => customerId],
-    DueDate: dayColumn(({ dueOn }) => dueOn),
-    Reason: [outText(), ({ reason }) => reason],
+    customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+    DueDate: described(
+      dayColumn(({ dueOn }) => dueOn),
+      'The day of which it could not be billed.',
+    ),
+    Reason: [described(outText(), 'Why it could not be billed.'), ({ reason }) => reason],
   })
 
 /** A run at the moment of asking, in real time: how fast it goes is measured until then. */
@@ -63,22 +69,37 @@ const stateOf = ({ startedAt, finishedAt }: BillingRun) =>
   finishedAt !== null ? 'done' : startedAt !== null ? 'running' : 'waiting'
 
 const runColumns = {
-  billingRunID: [outId(), ({ id }) => id],
-  Cause: [outWord(RUN_CAUSES), ({ cause }) => cause],
-  State: [outWord(RUN_STATES), stateOf],
+  billingRunID: [described(outId(), identifies('billing run')), ({ id }) => id],
+  Cause: [
+    described(outWord(RUN_CAUSES), 'What started the run: its day came, a request, a command, or a move of the clock.'),
+    ({ cause }) => cause,
+  ],
+  State: [described(outWord(RUN_STATES), 'Whether the run waits for a worker, is worked on, or is done.'), stateOf],
   Until: [
     outDate('Calendar date: the last day that is billed'),
     ({ untilDate }, { timeZone }) => dateWithOffset(untilDate, timeZone),
   ],
-  CreatedDate: [outDate('Instant, in real time'), ({ createdAt }) => createdAt],
-  StartedDate: [orNull(outDate('Instant, in real time')), ({ startedAt }) => startedAt],
-  FinishedDate: [orNull(outDate('Instant, in real time')), ({ finishedAt }) => finishedAt],
-  Done: [outInteger(), ({ done }) => done],
-  Total: [outInteger(), ({ total }) => total],
-  Invoices: [outInteger(), ({ invoices }) => invoices],
-  Failed: [outInteger(), ({ failed }) => failed],
+  CreatedDate: [
+    described(outDate('Instant, in real time'), 'When the run was asked for.'),
+    ({ createdAt }) => createdAt,
+  ],
+  StartedDate: [
+    described(orNull(outDate('Instant, in real time')), 'When a worker began the run; null while it waits.'),
+    ({ startedAt }) => startedAt,
+  ],
+  FinishedDate: [
+    described(orNull(outDate('Instant, in real time')), 'When the run ended; null while it goes on.'),
+    ({ finishedAt }) => finishedAt,
+  ],
+  Done: [described(outInteger(), 'How many records the run is through with.'), ({ done }) => done],
+  Total: [described(outInteger(), 'How many records the run has to do in all.'), ({ total }) => total],
+  Invoices: [described(outInteger(), 'How many invoices were made.'), ({ invoices }) => invoices],
+  Failed: [described(outInteger(), 'How many records could not be billed.'), ({ failed }) => failed],
   Rate: [orNull(outNumber('Records a second since the start')), (run) => rateOf(run)?.toFixed(1) ?? null],
-  TimeLeft: [orNull(outInteger()), secondsLeft],
+  TimeLeft: [
+    described(orNull(outInteger()), 'About how many seconds the run still takes; null before that can be estimated.'),
+    secondsLeft,
+  ],
 } satisfies Columns<AskedRun>
 
 export const runSummaryShape = recordShape<AskedRun>()('BillingRunSummary', runColumns)
@@ -86,7 +107,10 @@ export const runSummaryShape = recordShape<AskedRun>()('BillingRunSummary', runC
 export const runShape = (order: OrderOfDay) =>
   recordShape<RunWithFailures>()('BillingRun', {
     ...(runColumns as Columns<RunWithFailures>),
-    Failures: recordsColumn(failureShape(order), ({ failures }) => failures),
+    Failures: described(
+      recordsColumn(failureShape(order), ({ failures }) => failures),
+      'The records that could not be billed.',
+    ),
     Result: [
       outKept(
         clockMoveShape(order).schema,
@@ -110,14 +134,18 @@ const outKept = (schema: Schema, description: string): Shape<string | null> => (
 })
 
 /** The reason why a move of a clock stopped, and the day that it has reached. */
-export const ClockFailureOut = outObject({ Code: outText(), Message: outText(), Reached: outDate('Calendar date') })
+export const ClockFailureOut = outObject({
+  Code: described(outText(), 'The code of the refusal, or of the fault, that ended the move of the clock.'),
+  Message: described(outText(), SHARED.Problem),
+  Reached: described(outDate('Calendar date'), 'The day that the clock had reached.'),
+})
 
 /** The record of the event of a moved clock. */
 export const ClockMovedOut = outObject({ From: outDate('Instant'), Now: outDate('Instant') })
 
 export const ClockOut = outObject(
   {
-    Now: outDate('Instant'),
+    Now: described(outDate('Instant'), 'The moment that the account lives in.'),
     Until: orNull(outDate('Instant that the clock is moved to; null while it stands')),
     billingRunID: orNull(outId('The run that moves it; null while it stands')),
   },
@@ -125,7 +153,7 @@ export const ClockOut = outObject(
 )
 
 export const ClockIn = objectOf(
-  { Now: required(instant()) },
+  { Now: described(required(instant()), 'The moment to which the clock is moved, later than the present one.') },
   {
     name: 'ClockInput',
     ignored: [
@@ -145,17 +173,20 @@ export const ClockIn = objectOf(
 )
 
 /** The answer to a move that goes on in the background. */
-export const ClockBegunOut = outObject({ billingRunID: outId() }, 'ClockBegun')
+export const ClockBegunOut = outObject({ billingRunID: described(outId(), identifies('billing run')) }, 'ClockBegun')
 
 /** Declares the answer to a move of the clock, with the failures on its way. */
 export const clockMoveShape = (order: OrderOfDay) =>
   recordShape<ClockMove>()('ClockMove', {
-    Now: [outDate('Instant'), ({ now }) => now],
-    From: [outDate('Instant'), ({ from }) => from],
-    Days: [outInteger(), ({ days }) => days],
-    Invoices: [outInteger(), ({ totals }) => totals.invoices],
-    Renewals: [outInteger(), ({ totals }) => totals.renewals],
-    Expired: [outInteger(), ({ totals }) => totals.expired],
+    Now: [described(outDate('Instant'), 'The moment that the account lives in.'), ({ now }) => now],
+    From: [described(outDate('Instant'), 'The moment from which the clock was moved.'), ({ from }) => from],
+    Days: [described(outInteger(), 'How many days the clock was moved.'), ({ days }) => days],
+    Invoices: [described(outInteger(), 'How many invoices were made.'), ({ totals }) => totals.invoices],
+    Renewals: [described(outInteger(), 'How many terms began.'), ({ totals }) => totals.renewals],
+    Expired: [
+      described(outInteger(), 'How many records came to their end by themselves.'),
+      ({ totals }) => totals.expired,
+    ],
     Collected: [
       outInteger({ description: 'Tries that were paid at once; results of debits show in their batches' }),
       ({ totals }) => totals.collected,
@@ -165,5 +196,8 @@ export const clockMoveShape = (order: OrderOfDay) =>
       ({ totals }) => totals.declined,
     ],
     Unknown: [outInteger({ description: 'Tries without an answer yet' }), ({ totals }) => totals.unknown],
-    Failed: recordsColumn(failureShape(order), ({ totals }) => totals.failures),
+    Failed: described(
+      recordsColumn(failureShape(order), ({ totals }) => totals.failures),
+      'The records that could not be billed on the way.',
+    ),
   })

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { amountColumn, type Column, recordShape } from '../../platform/wire/columns.ts'
 import { amount, currencyCode, date, flag, guid, requiredReference, text } from '../../platform/wire/fields.ts'
@@ -31,35 +33,80 @@ export interface ShownSession extends Omit<NamedSession, 'hashToken' | 'html'> {
 const instant = <Row>(of: (row: Row) => string): Column<Row, string> => [outDate('Instant'), of]
 
 const columns = {
-  AppId: [outId(), ({ accountId }: SessionView) => accountId],
-  AccountID: [outId(), ({ accountId }: SessionView) => accountId],
-  iframeCapturePayID: [outId(), ({ id }: SessionView) => id],
-  IframeType: [outWord(['CapturePaymentMethod']), () => 'CapturePaymentMethod' as const],
-  ExtRef: [orNull(outText()), () => null],
-  CurrencyCode: [outText(), ({ currency }: SessionView) => currency],
-  DateCreated: instant(({ createdAt }: SessionView) => createdAt),
-  Expires: instant(({ expiresAt }: SessionView) => expiresAt),
+  AppId: [
+    described(outId(), 'The same as AccountID; clients of other services look for it.'),
+    ({ accountId }: SessionView) => accountId,
+  ],
+  AccountID: [described(outId(), identifies('account')), ({ accountId }: SessionView) => accountId],
+  iframeCapturePayID: [described(outId(), identifies('capture session')), ({ id }: SessionView) => id],
+  IframeType: [
+    described(outWord(['CapturePaymentMethod']), 'Always `CapturePaymentMethod`.'),
+    () => 'CapturePaymentMethod' as const,
+  ],
+  ExtRef: [described(orNull(outText()), 'Always null; clients of other services look for it.'), () => null],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: SessionView) => currency],
+  DateCreated: described(
+    instant(({ createdAt }: SessionView) => createdAt),
+    SHARED.DateCreated,
+  ),
+  Expires: described(
+    instant(({ expiresAt }: SessionView) => expiresAt),
+    'Until when it can be used.',
+  ),
   VaultingType: [
-    outWord(VAULTING_TYPES),
+    described(
+      outWord(VAULTING_TYPES),
+      'Whether the gateway keeps the method (`VaultGateway`), or nobody does (`VaultNone`).',
+    ),
     ({ saleType }: SessionView) => (saleType === 'SaleOnly' ? ('VaultNone' as const) : ('VaultGateway' as const)),
   ],
-  SaleType: [outWord(SALE_TYPES), ({ saleType }: SessionView) => saleType],
-  isVaultOnlyOnSuccess: [outFlag(), ({ isVaultOnlyOnSuccess }: SessionView) => isVaultOnlyOnSuccess],
-  Amount: amountColumn<SessionView>(({ amountMinor }) => amountMinor),
-  gatewayID: [outId(), ({ gatewayId }: SessionView) => gatewayId],
-  GatewayToken: [outText(), ({ gatewayToken }: SessionView) => gatewayToken],
-  AuthDomain: [outText(), ({ authOrigin }: SessionView) => authOrigin],
+  SaleType: [
+    described(
+      outWord(SALE_TYPES),
+      'Whether the session only keeps a method, keeps and charges it, or only charges it.',
+    ),
+    ({ saleType }: SessionView) => saleType,
+  ],
+  isVaultOnlyOnSuccess: [
+    described(outFlag(), 'Whether the method is kept only if the charge succeeded.'),
+    ({ isVaultOnlyOnSuccess }: SessionView) => isVaultOnlyOnSuccess,
+  ],
+  Amount: described(
+    amountColumn<SessionView>(({ amountMinor }) => amountMinor),
+    'The amount that is charged; 0 where the session only keeps a method.',
+  ),
+  gatewayID: [described(outId(), identifies('gateway')), ({ gatewayId }: SessionView) => gatewayId],
+  GatewayToken: [
+    described(outText(), 'The token by which requests name the gateway.'),
+    ({ gatewayToken }: SessionView) => gatewayToken,
+  ],
+  AuthDomain: [
+    described(outText(), 'The one origin whose pages may show the frame.'),
+    ({ authOrigin }: SessionView) => authOrigin,
+  ],
   paymentMethodID: [
     orNull(outId('Drawn when it is captured; the method is there once the session is completed')),
     ({ methodId }: SessionView) => methodId,
   ],
-  paymentMethodToken: [orNull(outText()), ({ methodToken }: SessionView) => methodToken],
+  paymentMethodToken: [
+    described(orNull(outText()), 'The token of the method that was captured; null until then.'),
+    ({ methodToken }: SessionView) => methodToken,
+  ],
   transactionID: [
     orNull(outText({ description: "The gateway's name of the charge; null without a sale that was charged" })),
     ({ sale }: SessionView) => (sale?.state === 'charged' ? sale.gatewayReference : null),
   ],
-  Description: [orNull(outText()), ({ description }: SessionView) => description],
-  State: [outWord(STATES), ({ state }: SessionView) => state],
+  Description: [
+    described(orNull(outText()), 'What the charge is for; the frame shows it.'),
+    ({ description }: SessionView) => description,
+  ],
+  State: [
+    described(
+      outWord(STATES),
+      'How far the session is: open, captured and waiting for a customer, completed, expired, or failed.',
+    ),
+    ({ state }: SessionView) => state,
+  ],
 } as const satisfies Record<string, Column<SessionView>>
 
 /** A session in events: without its tokens. */
@@ -68,32 +115,50 @@ export const sessionShape = recordShape<SessionView>()('CaptureSessionRecord', c
 /** A session as it is answered to whoever began or completes it, by a key with full permission. */
 export const namedSessionShape = recordShape<NamedSession>()('CaptureSession', {
   ...columns,
-  SessionToken: [outText(), ({ sessionToken }) => sessionToken],
-  HashToken: [outText(), ({ hashToken }) => hashToken],
-  Html: [outText(), ({ html }) => html],
+  SessionToken: [
+    described(outText(), 'The token by which requests name the session.'),
+    ({ sessionToken }) => sessionToken,
+  ],
+  HashToken: [
+    described(outText(), 'The token with which the frame, and nobody else, speaks to the service.'),
+    ({ hashToken }) => hashToken,
+  ],
+  Html: [described(outText(), 'The markup that shows the frame: put it into your page.'), ({ html }) => html],
 })
 
 const FULL_KEYS = 'null for a key that may only read'
 
 export const shownSessionShape = recordShape<ShownSession>()('CaptureSessionRead', {
   ...columns,
-  SessionToken: [outText(), ({ sessionToken }) => sessionToken],
+  SessionToken: [
+    described(outText(), 'The token by which requests name the session.'),
+    ({ sessionToken }) => sessionToken,
+  ],
   HashToken: [orNull(outText({ description: FULL_KEYS })), ({ hashToken }) => hashToken],
   Html: [orNull(outText({ description: FULL_KEYS })), ({ html }) => html],
 })
 
 const sessionInputs = {
-  VaultingType: required(word(VAULTING_TYPES, { anyCase: true })),
-  SaleType: required(word(SALE_TYPES, { anyCase: true })),
+  VaultingType: described(
+    required(word(VAULTING_TYPES, { anyCase: true })),
+    'Whether the gateway keeps the method (`VaultGateway`), or nobody does (`VaultNone`).',
+  ),
+  SaleType: described(
+    required(word(SALE_TYPES, { anyCase: true })),
+    'Whether the session only keeps a method, keeps and charges it, or only charges it.',
+  ),
   ExpiresIn: required(text({ max: 8, description: 'A span of shape hh:mm:ss, over 0 and at most 24:00:00' })),
-  isVaultOnlyOnSuccess: required(flag()),
-  CurrencyCode: required(currencyCode()),
-  GatewayToken: required(guid()),
+  isVaultOnlyOnSuccess: described(required(flag()), 'Whether the method is kept only if the charge succeeded.'),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  GatewayToken: described(required(guid()), 'The token by which requests name the gateway.'),
   AuthDomain: required(
     text({ description: 'The one host or origin whose pages may show the frame; a bare host means https' }),
   ),
-  Amount: optional(amount()),
-  Description: optional(text()),
+  Amount: described(
+    optional(amount()),
+    'The amount that is charged; required where SaleType charges, and not taken with VaultOnly.',
+  ),
+  Description: described(optional(text()), 'What the charge is for; the frame shows it.'),
 }
 export const SessionIn = objectOf(sessionInputs, {
   name: 'CaptureSessionInput',
@@ -102,26 +167,51 @@ export const SessionIn = objectOf(sessionInputs, {
 export type SessionBody = BodyOf<typeof sessionInputs>
 
 const completionInputs = {
-  customerID: required(requiredReference()),
-  SessionToken: required(text()),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  SessionToken: described(required(text()), 'The token of the session that has captured something.'),
 }
 export const CompletionIn = objectOf(completionInputs, { name: 'CaptureCompletionInput' })
 
 /** A sale on which a person has to decide. */
 export const unsettledSaleShape = recordShape<UnsettledSale>()('UnsettledCaptureSale', {
   captureSaleID: [outId('The key under which the gateway knows the charge'), ({ chargeId }) => chargeId],
-  iframeCapturePayID: [outId(), ({ sessionId }) => sessionId],
-  gatewayID: [outId(), ({ gatewayId }) => gatewayId],
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Amount: amountColumn<UnsettledSale>(({ amountMinor }) => amountMinor),
-  DateCreated: instant(({ begunAt }) => begunAt),
-  Waiting: [outWord(SALE_WAITINGS), ({ waiting }) => waiting],
-  SilentSince: instant(({ silentSince }) => silentSince),
-  transactionID: [orNull(outText()), ({ gatewayReference }) => gatewayReference],
-  Description: [orNull(outText()), ({ description }) => description],
+  iframeCapturePayID: [described(outId(), identifies('capture session')), ({ sessionId }) => sessionId],
+  gatewayID: [described(outId(), identifies('gateway')), ({ gatewayId }) => gatewayId],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Amount: described(
+    amountColumn<UnsettledSale>(({ amountMinor }) => amountMinor),
+    'The amount that was to be charged.',
+  ),
+  DateCreated: described(
+    instant(({ begunAt }) => begunAt),
+    SHARED.DateCreated,
+  ),
+  Waiting: [
+    described(
+      outWord(SALE_WAITINGS),
+      'What a person has to decide: the charge or the refund has no answer, or the refund was refused.',
+    ),
+    ({ waiting }) => waiting,
+  ],
+  SilentSince: described(
+    instant(({ silentSince }) => silentSince),
+    'Since when the gateway has given no answer.',
+  ),
+  transactionID: [
+    described(orNull(outText()), "The gateway's name of the charge; null where it gave none."),
+    ({ gatewayReference }) => gatewayReference,
+  ],
+  Description: [
+    described(orNull(outText()), 'What the charge is for, as the session was given it.'),
+    ({ description }) => description,
+  ],
 })
 
 export const SaleResultIn = objectOf(
-  { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
+  {
+    Success: described(required(flag()), 'Whether the charge, or its refund, went through.'),
+    Reason: described(optional(text()), 'Why it did not; only with Success false.'),
+    Date: described(optional(date()), 'The day on which it went through or failed.'),
+  },
   { name: 'CaptureSaleResult' },
 )

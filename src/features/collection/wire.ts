@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { DECLINE_CLASSES } from '../../kernel/rails.ts'
@@ -23,17 +25,20 @@ const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as
 export const AttemptsOut = outList(
   outObject(
     {
-      paymentID: outId(),
-      Date: outDate('Calendar date'),
-      Amount: outNumber(),
-      gatewayID: outId(),
-      paymentMethodID: outId(),
-      BatchToken: orNull(outText()),
-      Outcome: outWord(OUTCOMES),
-      Class: orNull(outWord(DECLINE_CLASSES)),
-      Code: orNull(outText()),
-      Message: orNull(outText()),
-      isByHand: outFlag(),
+      paymentID: described(outId(), identifies('payment')),
+      Date: described(outDate('Calendar date'), 'The day of the attempt.'),
+      Amount: described(outNumber(), 'The amount that was asked for.'),
+      gatewayID: described(outId(), identifies('gateway')),
+      paymentMethodID: described(outId(), identifies('payment method')),
+      BatchToken: described(orNull(outText()), 'The token by which requests name the batch.'),
+      Outcome: described(outWord(OUTCOMES), 'How the attempt ended; `pending` while no answer is known.'),
+      Class: described(
+        orNull(outWord(DECLINE_CLASSES)),
+        'Why it failed, in one of a few words that are the same for every gateway; null where it has not failed.',
+      ),
+      Code: described(orNull(outText()), 'The code of the gateway or bank for the failure; null without one.'),
+      Message: described(orNull(outText()), 'What the gateway or bank wrote about it; null without a text.'),
+      isByHand: described(outFlag(), 'Whether a person has settled it.'),
     },
     'CollectionAttempt',
   ),
@@ -81,6 +86,10 @@ export const lineAttemptsToWire = (lines: readonly LineAttempt[], timeZone: stri
   }))
 
 export const TryResultIn = objectOf(
-  { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
+  {
+    Success: described(required(flag()), 'Whether the money came.'),
+    Reason: described(optional(text()), 'Why it did not; only with Success false.'),
+    Date: described(optional(date()), 'The day on which it came or failed.'),
+  },
   { name: 'PaymentResult' },
 )

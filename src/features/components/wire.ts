@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -6,7 +8,6 @@ import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
 import { recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import {
   type BodyOf,
-  described,
   type Field,
   listOf,
   namesOfInputs,
@@ -54,15 +55,24 @@ interface ShownBracket {
 }
 
 const bracketShape = recordShape<ShownBracket>()('ComponentBracketPrice', {
-  componentBracketID: [outId(), ({ bracket }) => bracket.id],
-  componentVersionCurrencyID: [outId(), ({ currency }) => currency.id],
+  componentBracketID: [described(outId(), identifies('bracket')), ({ bracket }) => bracket.id],
+  componentVersionCurrencyID: [
+    described(outId(), identifies('prices of a component version in one currency')),
+    ({ currency }) => currency.id,
+  ],
   Price: [
     outNumber('Price per unit, for stairstep of the bracket, up to 8 decimals'),
     ({ bracket }) => decimalDigits(bracket.price),
   ],
-  QtyFrom: [outInteger({ format: 'int64' }), ({ bracket }) => Number(bracket.from)],
+  QtyFrom: [
+    described(outInteger({ format: 'int64' }), 'The first quantity of the bracket.'),
+    ({ bracket }) => Number(bracket.from),
+  ],
   QtyTill: [
-    orNull(outInteger({ format: 'int64' })),
+    described(
+      orNull(outInteger({ format: 'int64' })),
+      'The last quantity of the bracket; null in the last bracket, which has no end.',
+    ),
     ({ bracket }) => (bracket.till === null ? null : Number(bracket.till)),
   ],
 })
@@ -71,39 +81,69 @@ const bracketsOf = ({ currency }: ShownCurrency): ShownBracket[] =>
   currency.brackets.map((bracket) => ({ bracket, currency }))
 
 const currencyShape = recordShape<ShownCurrency>()('ComponentVersionCurrency', {
-  componentVersionCurrencyID: [outId(), ({ currency }) => currency.id],
-  componentVersionID: [outId(), ({ version }) => version.id],
-  CurrencyCode: [outText(), ({ currency }) => currency.currency],
-  ComponentBracketPrices: recordsColumn(bracketShape, bracketsOf),
+  componentVersionCurrencyID: [
+    described(outId(), identifies('prices of a component version in one currency')),
+    ({ currency }) => currency.id,
+  ],
+  componentVersionID: [described(outId(), identifies('component version')), ({ version }) => version.id],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency.currency],
+  ComponentBracketPrices: described(
+    recordsColumn(bracketShape, bracketsOf),
+    'The brackets of quantity, each with its price.',
+  ),
 })
 
 const currenciesOf = (version: ComponentVersion): ShownCurrency[] =>
   version.currencies.map((currency) => ({ currency, version }))
 
 export const componentVersionShape = recordShape<ComponentVersion>()('ComponentVersion', {
-  componentVersionID: [outId(), ({ id }) => id],
-  componentID: [outId(), ({ componentId }) => componentId],
-  VersionNo: [outInteger(), ({ versionNo }) => versionNo],
-  VersionName: [outText(), ({ name }) => name],
-  isDefault: [outFlag(), ({ isDefault }) => isDefault],
-  isActive: [outFlag(), ({ isActive }) => isActive],
-  ComponentVersionCurrencies: recordsColumn(currencyShape, currenciesOf),
+  componentVersionID: [described(outId(), identifies('component version')), ({ id }) => id],
+  componentID: [described(outId(), identifies('component')), ({ componentId }) => componentId],
+  VersionNo: [described(outInteger(), 'The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
+  VersionName: [described(outText(), 'The name of the version, for those who work with it.'), ({ name }) => name],
+  isDefault: [
+    described(outFlag(), 'Whether it is the one that is taken where none is named.'),
+    ({ isDefault }) => isDefault,
+  ],
+  isActive: [
+    described(outFlag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+    ({ isActive }) => isActive,
+  ],
+  ComponentVersionCurrencies: described(
+    recordsColumn(currencyShape, currenciesOf),
+    'The prices of the version, one entry for each currency.',
+  ),
 })
 
 export const componentShape = recordShape<ComponentTree>()('Component', {
-  componentID: [outId(), ({ owner }) => owner.id],
-  ComponentCode: [outText(), ({ owner }) => owner.code],
-  Name: [outText(), ({ owner }) => owner.name],
-  Descrip: [orNull(outText()), ({ owner }) => owner.description],
-  isActive: [outFlag(), ({ owner }) => owner.isActive],
-  packageGroupID: [outId(), ({ owner }) => owner.groupId],
-  UnitName: [outText(), ({ owner }) => owner.unitName],
-  Term: [outInteger(), ({ owner }) => owner.term],
-  TermType: [outWord(TERM_TYPES), ({ owner }) => owner.termType],
-  Type: [outWord(TYPES), ({ owner }) => owner.type],
-  Scheme: [outWord(SCHEMES), ({ owner }) => owner.scheme],
+  componentID: [described(outId(), identifies('component')), ({ owner }) => owner.id],
+  ComponentCode: [described(outText(), SHARED.ComponentCode), ({ owner }) => owner.code],
+  Name: [described(outText(), 'The name of the component, as lists and invoices show it.'), ({ owner }) => owner.name],
+  Descrip: [described(orNull(outText()), 'A longer text about the component.'), ({ owner }) => owner.description],
+  isActive: [
+    described(outFlag(), 'Whether the component can be added to subscriptions; those that have it keep it.'),
+    ({ owner }) => owner.isActive,
+  ],
+  packageGroupID: [described(outId(), identifies('package group')), ({ owner }) => owner.groupId],
+  UnitName: [described(outText(), 'The name of one unit, as documents show it.'), ({ owner }) => owner.unitName],
+  Term: [described(outInteger(), SHARED.Term), ({ owner }) => owner.term],
+  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), ({ owner }) => owner.termType],
+  Type: [
+    described(
+      outWord(TYPES),
+      'How it is charged: a quantity in advance, metered usage after its cycle, or opt-in once for the term.',
+    ),
+    ({ owner }) => owner.type,
+  ],
+  Scheme: [
+    described(outWord(SCHEMES), 'How brackets make the price: by unit, volume, tiered or stairstep.'),
+    ({ owner }) => owner.scheme,
+  ],
   GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
-  ComponentVersions: recordsColumn(componentVersionShape, ({ versions }) => versions),
+  ComponentVersions: described(
+    recordsColumn(componentVersionShape, ({ versions }) => versions),
+    'The versions of the component.',
+  ),
 })
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
@@ -112,9 +152,12 @@ export const componentShape = recordShape<ComponentTree>()('Component', {
 const quantityTill: Field<number> = { ...whole(0, QUANTITY_MAX), isBlankNull: true }
 
 const bracketFields = {
-  Price: required(price()),
-  QtyFrom: required(whole(0, QUANTITY_MAX)),
-  QtyTill: optional(quantityTill),
+  Price: described(required(price()), 'The price without tax.'),
+  QtyFrom: described(required(whole(0, QUANTITY_MAX)), 'The first quantity of the bracket.'),
+  QtyTill: described(
+    optional(quantityTill),
+    'The last quantity of the bracket; null in the last bracket, which has no end.',
+  ),
 } satisfies Properties
 
 const BracketIn = objectOf(bracketFields, {
@@ -125,12 +168,15 @@ const brackets = listOf(BracketIn, { min: 1, max: BRACKETS_MAX, what: 'brackets'
 
 const CURRENCY_COMPUTED = ['componentVersionCurrencyID', 'componentVersionID']
 const NewCurrencyIn = objectOf(
-  { CurrencyCode: required(currencyCode()), ComponentBracketPrices: required(brackets) },
+  {
+    CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+    ComponentBracketPrices: described(required(brackets), 'The brackets of quantity, each with its price.'),
+  },
   { name: 'ComponentCurrencyAdd', ignored: CURRENCY_COMPUTED },
 )
 const keptBrackets = {
-  CurrencyCode: required(currencyCode()),
-  ComponentBracketPrices: optional(brackets),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  ComponentBracketPrices: described(optional(brackets), 'The brackets of quantity, each with its price.'),
 } satisfies Properties
 const CurrencyIn = objectOf(keptBrackets, { name: 'ComponentCurrencyEdit', ignored: CURRENCY_COMPUTED })
 
@@ -140,8 +186,8 @@ const VERSION_COMPUTED = ['componentVersionID', 'componentID', 'VersionNo']
 
 /** Rule: the first version is always the default and active, whatever is sent. */
 const firstVersionFields = {
-  VersionName: required(text()),
-  ComponentVersionCurrencies: newCurrencies,
+  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
+  ComponentVersionCurrencies: described(newCurrencies, 'The prices of the version, one entry for each currency.'),
 } satisfies Properties
 const FirstVersionIn = objectOf(firstVersionFields, {
   name: 'ComponentFirstVersion',
@@ -150,8 +196,8 @@ const FirstVersionIn = objectOf(firstVersionFields, {
 
 const newVersionFields = {
   ...firstVersionFields,
-  isActive: required(flag()),
-  isDefault: required(flag()),
+  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: described(required(flag()), 'Whether it is the one that is taken where none is named.'),
 } satisfies Properties
 export const NewComponentVersionIn = objectOf(newVersionFields, {
   name: 'ComponentVersionAdd',
@@ -160,35 +206,53 @@ export const NewComponentVersionIn = objectOf(newVersionFields, {
 
 /** An absent list of currencies, or of a currency's brackets, stays as it is, and so does isDefault. */
 const versionFields = {
-  VersionName: required(text()),
-  isActive: required(flag()),
-  isDefault: optional(flag()),
-  ComponentVersionCurrencies: optional(listOf(CurrencyIn, CURRENCIES)),
+  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
+  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: described(optional(flag()), 'Whether it is the one that is taken where none is named.'),
+  ComponentVersionCurrencies: described(
+    optional(listOf(CurrencyIn, CURRENCIES)),
+    'The prices of the version, one entry for each currency.',
+  ),
 } satisfies Properties
 export const ComponentVersionIn = objectOf(versionFields, { name: 'ComponentVersionEdit', ignored: VERSION_COMPUTED })
 
 const sharedFields = {
-  Name: required(text()),
-  Type: required(word(TYPES, { anyCase: true })),
-  Scheme: required(word(SCHEMES, { anyCase: true })),
-  UnitName: required(text()),
-  packageGroupID: required(requiredReference()),
-  Term: required(whole(1, DAYS_MAX)),
-  TermType: required(word(TERM_TYPES)),
-  Descrip: optional(longText()),
+  Name: described(required(text()), 'The name of the component, as lists and invoices show it.'),
+  Type: described(
+    required(word(TYPES, { anyCase: true })),
+    'How it is charged: a quantity in advance, metered usage after its cycle, or opt-in once for the term.',
+  ),
+  Scheme: described(
+    required(word(SCHEMES, { anyCase: true })),
+    'How brackets make the price: by unit, volume, tiered or stairstep.',
+  ),
+  UnitName: described(required(text()), 'The name of one unit, as documents show it.'),
+  packageGroupID: described(required(requiredReference()), identifies('package group')),
+  Term: described(required(whole(1, DAYS_MAX)), SHARED.Term),
+  TermType: described(required(word(TERM_TYPES)), SHARED.TermType),
+  Descrip: described(optional(longText()), 'A longer text about the component.'),
   isActive: optional(described(flag(), 'Left out it is false; only an active component can be added to subscriptions')),
   GLCode: optional(
     glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
   ),
 } satisfies Properties
 
-const newComponentFields = { ComponentCode: required(text()), ...sharedFields } satisfies Properties
+const newComponentFields = {
+  ComponentCode: described(required(text()), SHARED.ComponentCode),
+  ...sharedFields,
+} satisfies Properties
 export const NewComponentIn = objectOf(
-  { ...newComponentFields, ComponentVersion: required(FirstVersionIn) },
+  {
+    ...newComponentFields,
+    ComponentVersion: described(required(FirstVersionIn), 'The first version of the component.'),
+  },
   { name: 'ComponentAdd', ignored: ['componentID', 'ComponentVersions'] },
 )
 
-const componentFields = { ComponentCode: optional(text()), ...sharedFields } satisfies Properties
+const componentFields = {
+  ComponentCode: described(optional(text()), SHARED.ComponentCode),
+  ...sharedFields,
+} satisfies Properties
 export const ComponentIn = objectOf(componentFields, {
   name: 'ComponentEdit',
   ignored: ['componentID', 'ComponentVersions', 'ComponentVersion'],

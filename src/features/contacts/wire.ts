@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { email, flag, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, namesOfInputs, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
@@ -6,34 +8,47 @@ import { orNull, outFlag, outId, outText } from '../../platform/wire/write.ts'
 import type { Contact, ContactInput } from './queries.ts'
 
 export const contactShape = recordShape<Contact>()('CustomerContact', {
-  customerContactID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
-  Name: [outText(), ({ name }) => name],
-  LastName: [outText(), ({ lastName }) => lastName],
-  Email: [outText(), (contact) => contact.email],
-  Cell: [orNull(outText()), ({ cell }) => cell],
-  Username: [orNull(outText()), ({ username }) => username],
-  isActive: [outFlag(), ({ isActive }) => isActive],
+  customerContactID: [described(outId(), identifies('contact')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  Name: [described(outText(), 'The first name of the contact.'), ({ name }) => name],
+  LastName: [described(outText(), SHARED.LastName), ({ lastName }) => lastName],
+  Email: [described(outText(), SHARED.Email), (contact) => contact.email],
+  Cell: [described(orNull(outText()), 'The number of the mobile telephone.'), ({ cell }) => cell],
+  Username: [described(orNull(outText()), 'The name with which the contact signs in.'), ({ username }) => username],
+  isActive: [described(outFlag(), 'Whether the contact may sign in.'), ({ isActive }) => isActive],
 })
 
 const inputs = {
-  customerID: required(requiredReference()),
-  Name: required(text()),
-  LastName: required(text()),
-  Email: required(email()),
-  Username: optional(text()),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Name: described(required(text()), 'The first name of the contact.'),
+  LastName: described(required(text()), SHARED.LastName),
+  Email: described(required(email()), SHARED.Email),
+  Username: described(optional(text()), 'The name with which the contact signs in.'),
   Password: optional(
     text({ description: 'At least 6 characters, at least one letter and one number; never answered' }),
   ),
-  Cell: optional(text()),
-  isActive: optional(flag()),
+  Cell: described(optional(text()), 'The number of the mobile telephone.'),
+  isActive: described(
+    optional(flag()),
+    'Whether the contact may sign in: then it is mailed its credentials, and what is not given of them is generated.',
+  ),
 } satisfies Properties
 
 const ignored = ['customerContactID']
 
 export const ContactIn = objectOf(inputs, { name: 'CustomerContactAdd', ignored: [...ignored, 'changePassword'] })
 
-const editInputs = { ...inputs, changePassword: optional(flag()) } satisfies Properties
+const editInputs = {
+  ...inputs,
+  isActive: described(
+    inputs.isActive,
+    'Whether the contact may sign in: then it is mailed credentials that changed, and what is not given of them is generated.',
+  ),
+  changePassword: described(
+    optional(flag()),
+    'Whether the password is to change: without `Password` one is generated.',
+  ),
+} satisfies Properties
 export const ContactEditIn = objectOf(editInputs, { name: 'CustomerContactEdit', ignored })
 
 export type ContactBody = BodyOf<typeof inputs> & Pick<BodyOf<typeof editInputs>, 'changePassword'>

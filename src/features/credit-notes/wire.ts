@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -33,15 +35,15 @@ import type { NegativeEdit } from '../money/negative-adjustments.ts'
 import type { ExplainedNote } from '../money/explain-credit-note.ts'
 
 const editing = {
-  customerID: required(requiredReference()),
-  Amount: required(positiveAmount()),
-  CurrencyCode: required(currencyCode()),
-  Date: required(date()),
-  CreditNumber: required(text(), 'Ref'),
-  Memo: optional(longText()),
-  AutoApply: optional(flag(), 'isAutoApply'),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Amount: described(required(positiveAmount()), SHARED.NoteAmount),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  Date: described(required(date()), SHARED.BookedDate),
+  CreditNumber: described(required(text(), 'Ref'), SHARED.CreditNumber),
+  Memo: described(optional(longText()), 'A note of your own. Where the credit note has no Reason it is printed.'),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
   Reason: creditReason(),
-  Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
+  Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
 } satisfies Properties
 
 const adding = { ...editing, invoiceID: creditedInvoice() } satisfies Properties
@@ -93,39 +95,64 @@ const day = () => outDate('Calendar date')
 
 export const CreditExplanationOut = outObject(
   {
-    creditNoteID: outId(),
+    creditNoteID: described(outId(), identifies('credit note')),
     Net: outNumber('What is given back beside taxes'),
-    Taxes: outList(outObject({ Name: outText(), Perc: outNumber(), Amount: outNumber(), invoiceID: outId() })),
-    Lines: outList(
-      outObject({
-        chargeID: outId(),
-        Kind: outWord(CHARGE_KINDS),
-        Facts: outObject({
-          From: orNull(day()),
-          To: orNull(outDate('Last unused day')),
-          WholeFrom: orNull(day()),
-          WholeTo: orNull(outDate('Last day of the whole period')),
-          UnusedDays: orNull(outInteger()),
-          WholeDays: orNull(outInteger()),
-          Price: outNumber(),
-          CreditedBefore: outNumber(),
+    Taxes: described(
+      outList(
+        outObject({
+          Name: described(outText(), SHARED.TaxName),
+          Perc: described(outNumber(), SHARED.Perc),
+          Amount: described(outNumber(), 'What is given back of the tax.'),
+          invoiceID: described(outId(), identifies('invoice')),
         }),
-        Formula: outText(),
-        Sentence: outText(),
-      }),
+      ),
+      SHARED.Taxes,
     ),
-    Settlements: outList(
-      outObject({
-        invoiceID: outId(),
-        Gross: outNumber('What of the invoice is credited, taxes included'),
-        CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note of before this was kept')),
-        NetBefore: orNull(outNumber()),
-        TaxBefore: orNull(outNumber()),
-        Formula: outText({ description: 'How its taxes follow, one after the other; empty without taxes' }),
-        Sentence: outText(),
-      }),
+    Lines: described(
+      outList(
+        outObject({
+          chargeID: described(outId(), identifies('charge, a line of an invoice')),
+          Kind: described(outWord(CHARGE_KINDS), 'What kind of charge is given back.'),
+          Facts: described(
+            outObject({
+              From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
+              To: orNull(outDate('Last unused day')),
+              WholeFrom: described(orNull(day()), 'The first day of the whole period.'),
+              WholeTo: orNull(outDate('Last day of the whole period')),
+              UnusedDays: described(orNull(outInteger()), 'How many days of the period are given back.'),
+              WholeDays: described(orNull(outInteger()), 'How many days the whole period has.'),
+              Price: described(outNumber(), 'The net price of the line that is given back.'),
+              CreditedBefore: described(outNumber(), "What of the line's net had been given back before."),
+            }),
+            'The facts from which the amount follows.',
+          ),
+          Formula: described(outText(), 'The computation in figures.'),
+          Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
+        }),
+      ),
+      'The lines that are given back, each with its facts.',
     ),
-    Sentence: outText(),
+    Settlements: described(
+      outList(
+        outObject({
+          invoiceID: described(outId(), identifies('invoice')),
+          Gross: outNumber('What of the invoice is credited, taxes included'),
+          CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note of before this was kept')),
+          NetBefore: described(
+            orNull(outNumber()),
+            'What of the net had been credited before; null for a note of before this was kept.',
+          ),
+          TaxBefore: described(
+            orNull(outNumber()),
+            'What of the taxes had been given back before; null for a note of before this was kept.',
+          ),
+          Formula: outText({ description: 'How its taxes follow, one after the other; empty without taxes' }),
+          Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
+        }),
+      ),
+      'What the note corrects, invoice by invoice.',
+    ),
+    Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
   },
   'CreditExplanation',
 )

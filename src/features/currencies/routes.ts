@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, missing } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -59,7 +61,10 @@ export const currencyOperations = (): Operation[] => [
     tag,
     summary: 'Take a currency from the account',
     // The interface puts the code into the body; a client that cannot send one with DELETE uses the query.
-    body: objectOf({ CurrencyCode: optional(currencyCode()) }, { name: 'CurrencyChoice', ignored: ['Name'] }),
+    body: objectOf(
+      { CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode) },
+      { name: 'CurrencyChoice', ignored: ['Name'] },
+    ),
     isBodyOptional: true,
     query: objectOf({ CurrencyCode: optional(currencyCode()) }),
     success: { status: 204 },

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { findCurrency } from '../../kernel/currencies.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode } from '../../platform/wire/fields.ts'
@@ -5,11 +7,14 @@ import { objectOf, required } from '../../platform/wire/read.ts'
 import { outText } from '../../platform/wire/write.ts'
 
 export const currencyShape = recordShape<{ currency: string }>()('Currency', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Name: [outText(), ({ currency }) => findCurrency(currency)?.name ?? currency],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Name: [
+    described(outText(), 'The name of the currency in English.'),
+    ({ currency }) => findCurrency(currency)?.name ?? currency,
+  ],
 })
 
 export const CurrencyIn = objectOf(
-  { CurrencyCode: required(currencyCode()) },
+  { CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode) },
   { name: 'CurrencyInput', ignored: ['Name'] },
 )

@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
@@ -24,7 +25,9 @@ import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Custom fields'
 
-const customFieldShape = recordShape<CustomLabel>()('CustomField', { Key: [outText(), ({ label }) => label] })
+const customFieldShape = recordShape<CustomLabel>()('CustomField', {
+  Key: [described(outText(), 'The label of the custom field, by which customers name it.'), ({ label }) => label],
+})
 
 /** Adds a label. Throws a Fault when the account has it, in whatever letter case, or has as many as it may. */
 async function addLabel(tx: Transaction, context: RequestContext, label: string): Promise<string> {
@@ -60,7 +63,10 @@ export const customFieldOperations = (): Operation[] => [
     path: '/v1/customfields',
     tag,
     summary: 'Define a label that every customer can have a value for',
-    body: objectOf({ Key: required(text()) }, { name: 'CustomFieldInput' }),
+    body: objectOf(
+      { Key: described(required(text()), 'The label of the custom field, by which customers name it.') },
+      { name: 'CustomFieldInput' },
+    ),
     success: { status: 201, schema: customFieldShape.schema },
     refusals: { 409: 'The account has a custom field of that name' },
     write: async (tx, context, { body }) => ({ status: 201, body: await addLabel(tx, context, body.Key) }),

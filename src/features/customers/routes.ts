@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
@@ -78,7 +79,17 @@ const reading: Operation[] = [
     summary: 'List customers by their identifiers',
     query: objectOf(paging),
     body: objectOf(
-      { ids: required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })), ...paging },
+      {
+        ids: described(
+          required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })),
+          'The identifiers of the customers that are wanted.',
+        ),
+        page: described(paging.page, 'The page of the list, counted from 1; it may stand in the query as well.'),
+        page_size: described(
+          paging.page_size,
+          'How many records a page has, at most 200; it may stand in the query as well.',
+        ),
+      },
       { name: 'CustomerChoice' },
     ),
     success: { status: 200, schema: customerByIdShape.list.schema },

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
 import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
@@ -79,78 +81,165 @@ const computed = <T>(shape: Shape<T>, valueOf: Column<CustomerView, T>[1]): { co
 
 const kept = (column: Column<CustomerView>): { column: Column<CustomerView> } => ({ column })
 
+/** Returns a field with its meaning, in bodies and answers. */
+const about = <E extends { column: Column<CustomerView>; in?: AnyProperty }>(entry: E, sentence: string): E => ({
+  ...entry,
+  column: described(entry.column, sentence),
+  ...(entry.in ? { in: described(entry.in, sentence) } : {}),
+})
+
 /** The fields of a customer under their names in the interface, in the order in which they are written. */
 const ENTRIES = {
-  customerID: kept(own(outId(), 'id')),
-  Reference: set('reference', optional(text()), outText()),
-  isCompany: set('isCompany', optional(flag()), outFlag(), { blank: false }),
-  Name: set('name', required(text()), outText()),
-  LastName: setText('lastName'),
-  RegistrationNumber: setText('registrationNumber'),
-  VatNo: setText('vatNumber', text({ takesNumbers: true })),
-  VatNoStatus: computed(orNull(outWord(VAT_NUMBER_STATUSES)), ({ vatNumber, countryId }) =>
-    vatNumber === null ? null : vatNumberStatus(vatNumber, countryId === null ? null : Number(countryId)),
+  customerID: about(kept(own(outId(), 'id')), identifies('customer')),
+  Reference: about(set('reference', optional(text()), outText()), SHARED.Reference),
+  isCompany: about(
+    set('isCompany', optional(flag()), outFlag(), { blank: false }),
+    'Whether the customer is a company.',
   ),
-  Company: setText('company'),
-  Email: setText('email', email()),
-  EmailCC: setText('emailCc', email()),
-  Cell: setText('cell'),
-  Tel: setText('tel'),
-  Fax: setText('fax'),
-  Address1: setText('address1'),
-  Address2: setText('address2'),
-  City: setText('city'),
-  State: setText('state'),
-  Country: setText('country'),
-  ZipCode: setText('zipCode'),
-  CountryState: setText('countryState'),
-  countryID: set('countryId', optional(reference()), orNull(outId('ISO 3166-1 numeric code'))),
-  countryStateID: set('countryStateId', optional(reference()), orNull(outId())),
-  PrimaryGatewayID: set('primaryGatewayId', optional(reference()), orNull(outId())),
-  CurrencyCode: set('currency', optional(currencyCode()), outText()),
-  CreatedDate: kept(own(outDate('Instant'), 'createdAt')),
-  isSuspended: computed(outFlag(), (c) => c.suspendedAt !== null),
-  SuspendedDate: kept(own(orNull(outDate('Instant')), 'suspendedAt')),
-  isActive: computed(outFlag(), (c) => c.archivedAt === null),
-  comp_status: computed(outWord(CUSTOMER_STATUSES), (c) =>
-    customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
+  Name: about(set('name', required(text()), outText()), 'The first name of a person, or the name of a company.'),
+  LastName: about(setText('lastName'), SHARED.LastName),
+  RegistrationNumber: about(setText('registrationNumber'), 'The number of the company in its register.'),
+  VatNo: about(
+    setText('vatNumber', text({ takesNumbers: true })),
+    'The VAT number, which decides with the country which taxes hold and stands on documents.',
   ),
-  isWaiveTaxes: set('isWaiveTaxes', optional(flag()), outFlag(), { blank: false }),
-  TaxCategory: set(
-    'taxCategory',
-    optional(word(EXEMPT_CATEGORIES, { anyCase: true })),
-    orNull(outWord(EXEMPT_CATEGORIES)),
-    { isKept: true },
-  ),
-  TaxReason: set('taxReason', optional(text()), orNull(outText()), { isKept: true }),
-  PaymentMethod: set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
-  ActiveSubs: kept(own(outInteger(), 'activeSubscriptions')),
-  Balance: kept(ownAmount('balanceMinor', 'What the customer owes in its own currency')),
-  autoSendInvoice: set('autoSendInvoice', optional(flag()), outFlag(), { blank: true }),
-  autoSendStatement: set('autoSendStatement', optional(flag()), outFlag(), { blank: false }),
-  StatementDate: computed(orNull(outDate('Calendar date')), (c, { today, timeZone }) =>
-    c.autoSendStatement ? dateWithOffset(firstOfNextMonth(today), timeZone) : null,
-  ),
-  StatementLastSentDate: computed(orNull(outDate('Calendar date')), ({ statementLastSentOn: day }, { timeZone }) =>
-    day === null ? null : dateWithOffset(day, timeZone),
-  ),
-  PrimaryPaymentMethodInfo: computed(orNull(outObject({ paymentMethodID: outId(), Token: outText() })), (c) =>
-    c.primaryMethodId === null || c.primaryMethodToken === null
-      ? null
-      : { paymentMethodID: c.primaryMethodId, Token: c.primaryMethodToken },
-  ),
-  PaymentTermDays: set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
-  Locale: set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
-  isCollectionHold: set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
-  StoppedReminders: set(
-    'stoppedReminders',
-    optional(
-      distinct(
-        listOf(word(REMINDER_KINDS, { anyCase: true }), { max: REMINDER_KINDS.length, what: 'kinds of reminders' }),
-      ),
+  VatNoStatus: about(
+    computed(orNull(outWord(VAT_NUMBER_STATUSES)), ({ vatNumber, countryId }) =>
+      vatNumber === null ? null : vatNumberStatus(vatNumber, countryId === null ? null : Number(countryId)),
     ),
-    outList(outWord(REMINDER_KINDS)),
-    { blank: [], isKept: true },
+    'Whether form and digits of the VAT number are right; nobody outside is asked.',
+  ),
+  Company: about(setText('company'), 'The name of the company, which documents are made out to.'),
+  Email: about(setText('email', email()), SHARED.Email),
+  EmailCC: about(setText('emailCc', email()), 'A second address that mails are copied to.'),
+  Cell: about(setText('cell'), 'The number of the mobile telephone.'),
+  Tel: about(setText('tel'), SHARED.Tel),
+  Fax: about(setText('fax'), 'The fax number.'),
+  Address1: about(setText('address1'), SHARED.Address1),
+  Address2: about(setText('address2'), SHARED.Address2),
+  City: about(setText('city'), SHARED.City),
+  State: about(setText('state'), 'The state or province of the address.'),
+  Country: about(setText('country'), 'The name of the country.'),
+  ZipCode: about(setText('zipCode'), SHARED.ZipCode),
+  CountryState: about(setText('countryState'), 'The name of the subdivision of the country.'),
+  countryID: set(
+    'countryId',
+    described(optional(reference()), identifies('country (its numeric code of ISO 3166-1)')),
+    described(
+      orNull(outId('ISO 3166-1 numeric code')),
+      'The country in which the customer is taxed, by its numeric code of ISO 3166-1; null where it is not known.',
+    ),
+  ),
+  countryStateID: about(
+    set('countryStateId', optional(reference()), orNull(outId())),
+    identifies('subdivision of the country'),
+  ),
+  PrimaryGatewayID: about(
+    set('primaryGatewayId', optional(reference()), orNull(outId())),
+    identifies('gateway that collects first'),
+  ),
+  CurrencyCode: about(set('currency', optional(currencyCode()), outText()), SHARED.CurrencyCode),
+  CreatedDate: about(kept(own(outDate('Instant'), 'createdAt')), 'When the customer was added.'),
+  isSuspended: about(
+    computed(outFlag(), (c) => c.suspendedAt !== null),
+    'Whether the customer is suspended.',
+  ),
+  SuspendedDate: about(
+    kept(own(orNull(outDate('Instant')), 'suspendedAt')),
+    'Since when it is suspended; null where it is not.',
+  ),
+  isActive: about(
+    computed(outFlag(), (c) => c.archivedAt === null),
+    'Whether the customer is not archived.',
+  ),
+  comp_status: about(
+    computed(outWord(CUSTOMER_STATUSES), (c) =>
+      customerStatus({ isArchived: c.archivedAt !== null, isSuspended: c.suspendedAt !== null }),
+    ),
+    'The state of the customer; a suspended or archived one is not billed.',
+  ),
+  isWaiveTaxes: about(
+    set('isWaiveTaxes', optional(flag()), outFlag(), { blank: false }),
+    'Whether the customer is charged no taxes.',
+  ),
+  TaxCategory: about(
+    set('taxCategory', optional(word(EXEMPT_CATEGORIES, { anyCase: true })), orNull(outWord(EXEMPT_CATEGORIES)), {
+      isKept: true,
+    }),
+    'The category of EN 16931 with which an exempt customer is billed.',
+  ),
+  TaxReason: about(
+    set('taxReason', optional(text()), orNull(outText()), { isKept: true }),
+    'Why the customer is exempt; it stands on invoices.',
+  ),
+  PaymentMethod: about(
+    set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
+    'How the customer is expected to pay; it decides how new invoices are collected.',
+  ),
+  ActiveSubs: about(
+    kept(own(outInteger(), 'activeSubscriptions')),
+    'How many subscriptions of the customer are being billed.',
+  ),
+  Balance: kept(ownAmount('balanceMinor', 'What the customer owes in its own currency')),
+  autoSendInvoice: about(
+    set('autoSendInvoice', optional(flag()), outFlag(), { blank: true }),
+    'Whether invoices are mailed when they are issued.',
+  ),
+  autoSendStatement: about(
+    set('autoSendStatement', optional(flag()), outFlag(), { blank: false }),
+    'Whether a statement is mailed on the first of each month.',
+  ),
+  StatementDate: about(
+    computed(orNull(outDate('Calendar date')), (c, { today, timeZone }) =>
+      c.autoSendStatement ? dateWithOffset(firstOfNextMonth(today), timeZone) : null,
+    ),
+    'The day of the next automatic statement.',
+  ),
+  StatementLastSentDate: about(
+    computed(orNull(outDate('Calendar date')), ({ statementLastSentOn: day }, { timeZone }) =>
+      day === null ? null : dateWithOffset(day, timeZone),
+    ),
+    'The day on which a statement was last sent; null where none was.',
+  ),
+  PrimaryPaymentMethodInfo: about(
+    computed(
+      orNull(
+        outObject({
+          paymentMethodID: described(outId(), identifies('payment method')),
+          Token: described(outText(), 'The token by which requests name it.'),
+        }),
+      ),
+      (c) =>
+        c.primaryMethodId === null || c.primaryMethodToken === null
+          ? null
+          : { paymentMethodID: c.primaryMethodId, Token: c.primaryMethodToken },
+    ),
+    'The primary payment method of the customer; null where there is none.',
+  ),
+  PaymentTermDays: about(
+    set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
+    'After how many days invoices are due.',
+  ),
+  Locale: about(
+    set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
+    'The language of documents and mails, as `de` or `en-GB`.',
+  ),
+  isCollectionHold: about(
+    set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
+    'While it is true nothing is collected automatically.',
+  ),
+  StoppedReminders: about(
+    set(
+      'stoppedReminders',
+      optional(
+        distinct(
+          listOf(word(REMINDER_KINDS, { anyCase: true }), { max: REMINDER_KINDS.length, what: 'kinds of reminders' }),
+        ),
+      ),
+      outList(outWord(REMINDER_KINDS)),
+      { blank: [], isKept: true },
+    ),
+    'The kinds of reminders that the customer gets no more.',
   ),
   GLCode: set(
     'glCode',
@@ -177,7 +266,10 @@ export const customerShape = recordShape<CustomerView>()('Customer', columns)
 
 export const customerByIdShape = recordShape<CustomerView>()('CustomerById', {
   ...columns,
-  PrimaryPaymentMethod: [outFlag(), ({ primaryMethodId }) => primaryMethodId !== null],
+  PrimaryPaymentMethod: [
+    described(outFlag(), 'Whether the customer has a primary payment method.'),
+    ({ primaryMethodId }) => primaryMethodId !== null,
+  ],
 })
 
 /** A customer with the labels of its account, which CustomFields shows with the customer's values. */
@@ -191,7 +283,15 @@ export const customerWithFieldsShape = recordShape<LabelledCustomer>()('Customer
     ALL.map(([name, { column }]) => [name, columnIn('customer', column)]),
   ) as Columns<LabelledCustomer>),
   CustomFields: [
-    outList(outObject({ Key: outText(), Value: orNull(outText()) })),
+    described(
+      outList(
+        outObject({
+          Key: described(outText(), 'The label of the custom field.'),
+          Value: described(orNull(outText()), 'The value that the customer has; null where none.'),
+        }),
+      ),
+      'The values of the custom fields, by their keys.',
+    ),
     ({ labels, customer: { customValues } }) =>
       labels.map(({ id, label }) => ({ Key: label, Value: customValues?.[String(id)] ?? null })),
   ],
@@ -221,15 +321,24 @@ const customPairs = ({ customValues }: Pick<Customer, 'customValues'>) =>
 export const CUSTOM_FIELDS_MAX = 100
 
 const CustomFields = optional(
-  listOf(objectOf({ Key: required(text()), Value: optional(text()) }, { name: 'CustomFieldValue' }), {
-    max: CUSTOM_FIELDS_MAX,
-    what: 'custom fields',
-  }),
+  listOf(
+    objectOf(
+      {
+        Key: described(required(text()), 'The label of the custom field, by which customers name it.'),
+        Value: described(optional(text()), 'The value that the customer has; null where none.'),
+      },
+      { name: 'CustomFieldValue' },
+    ),
+    {
+      max: CUSTOM_FIELDS_MAX,
+      what: 'custom fields',
+    },
+  ),
 )
 
 const inputs = {
   ...(Object.fromEntries(ALL.flatMap(([name, entry]) => (entry.in ? [[name, entry.in]] : []))) as unknown as Inputs),
-  CustomFields,
+  CustomFields: described(CustomFields, 'The values of the custom fields, by their keys.'),
 }
 
 export const CustomerIn = objectOf(inputs, {

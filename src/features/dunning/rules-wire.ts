@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import {
   ACTIONS,
   ATTEMPTS_MAX,
@@ -17,9 +18,32 @@ import { outFlag, outInteger, outList, outObject, outWord, type ShapeOf } from '
 
 export const CollectionRulesOut = outObject(
   {
-    Attempts: outList(outObject({ DaysAfterDue: outInteger(), Action: outWord(ACTIONS) })),
-    Reminders: outList(outObject({ Kind: outWord(REMINDER_KINDS), DaysBefore: outInteger(), isActive: outFlag() })),
-    isForUntried: outFlag(),
+    Attempts: described(
+      outList(
+        outObject({
+          DaysAfterDue: described(outInteger(), 'How many days after the due date it happens.'),
+          Action: described(
+            outWord(ACTIONS),
+            'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.',
+          ),
+        }),
+      ),
+      'The attempts to collect, in order.',
+    ),
+    Reminders: described(
+      outList(
+        outObject({
+          Kind: described(outWord(REMINDER_KINDS), 'The kind of reminder.'),
+          DaysBefore: described(outInteger(), 'How many days before it the reminder is sent.'),
+          isActive: described(outFlag(), 'Whether reminders of this kind are sent.'),
+        }),
+      ),
+      'The reminders, each with its day.',
+    ),
+    isForUntried: described(
+      outFlag(),
+      'Whether invoices that nobody tries to collect, as those paid by transfer, are warned about on the days of the attempts too; those that fell due before it was switched on never are.',
+    ),
   },
   'CollectionRules',
 )
@@ -37,29 +61,50 @@ export const collectionRulesToWire = (rules: CollectionRules): ShapeOf<typeof Co
 export const collectionRulesEtag = (rules: CollectionRules): string => etagOf(collectionRulesToWire(rules))
 
 const inputs = {
-  Attempts: optional(
-    listOf(
-      objectOf(
-        { DaysAfterDue: required(whole(0, DAYS_AFTER_DUE_MAX)), Action: required(word(ACTIONS)) },
-        { name: 'CollectionAttemptInput' },
+  Attempts: described(
+    optional(
+      listOf(
+        objectOf(
+          {
+            DaysAfterDue: described(
+              required(whole(0, DAYS_AFTER_DUE_MAX)),
+              'How many days after the due date it happens.',
+            ),
+            Action: described(
+              required(word(ACTIONS)),
+              'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.',
+            ),
+          },
+          { name: 'CollectionAttemptInput' },
+        ),
+        { min: 1, max: ATTEMPTS_MAX, what: 'attempts' },
       ),
-      { min: 1, max: ATTEMPTS_MAX, what: 'attempts' },
     ),
+    'The attempts to collect, in order.',
   ),
-  Reminders: optional(
-    listOf(
-      objectOf(
-        {
-          Kind: required(word(REMINDER_KINDS)),
-          DaysBefore: optional(whole(0, DAYS_BEFORE_MAX)),
-          isActive: optional(flag()),
-        },
-        { name: 'ReminderInput' },
+  Reminders: described(
+    optional(
+      listOf(
+        objectOf(
+          {
+            Kind: described(
+              required(word(REMINDER_KINDS)),
+              'The kind of reminder; one that is not in the list stays as it is.',
+            ),
+            DaysBefore: described(optional(whole(0, DAYS_BEFORE_MAX)), 'How many days before it the reminder is sent.'),
+            isActive: described(optional(flag()), 'Whether reminders of this kind are sent.'),
+          },
+          { name: 'ReminderInput' },
+        ),
+        { max: REMINDER_KINDS.length, what: 'reminders' },
       ),
-      { max: REMINDER_KINDS.length, what: 'reminders' },
     ),
+    'The reminders, each with its day.',
   ),
-  isForUntried: optional(flag()),
+  isForUntried: described(
+    optional(flag()),
+    'Whether invoices that nobody tries to collect, as those paid by transfer, are warned about on the days of the attempts too; those that fell due before it was switched on never are.',
+  ),
 } satisfies Properties
 
 export const CollectionRulesIn = objectOf(inputs, { name: 'CollectionRulesInput' })

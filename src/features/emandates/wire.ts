@@ -1,17 +1,11 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { COUNTRIES } from '../../kernel/countries.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { decimal, ZERO } from '../../kernel/decimal.ts'
 import { INT32_MAX, date, decimalField, email, flag, reference, text, whole } from '../../platform/wire/fields.ts'
 import { dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
-import {
-  type BodyOf,
-  described,
-  objectOf,
-  optional,
-  type Properties,
-  required,
-  word,
-} from '../../platform/wire/read.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   orNull,
@@ -38,64 +32,151 @@ export interface MandateView extends Mandate {
 const ofCompany = (mandate: MandateView, value: string | null) => (mandate.isCompanySignee ? value : null)
 
 export const mandateShape = recordShape<MandateView>()('EMandate', {
-  Token: [outText(), ({ token }) => token],
-  customerPaymentMethodID: [orNull(outId()), ({ linkedMethodId }) => linkedMethodId],
-  MandateState: [outWord(MANDATE_STATES), ({ state }) => state],
+  Token: [
+    described(outText(), 'The token by which requests name the mandate; unsigned, it is valid for 24 hours.'),
+    ({ token }) => token,
+  ],
+  customerPaymentMethodID: [
+    described(orNull(outId()), identifies('payment method')),
+    ({ linkedMethodId }) => linkedMethodId,
+  ],
+  MandateState: [
+    described(
+      outWord(MANDATE_STATES),
+      'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.',
+    ),
+    ({ state }) => state,
+  ],
   MandateReference: [outText({ description: 'The reference that the bank is given' }), mandateReference],
-  Name: [outText(), ({ signee }) => signee.name],
-  LastName: [outText(), ({ signee }) => signee.lastName],
-  Company: [orNull(outText()), (row) => ofCompany(row, row.signee.company)],
-  TradingAs: [orNull(outText()), (row) => ofCompany(row, row.signee.tradingAs)],
-  Tel: [orNull(outText()), ({ signee }) => signee.tel],
-  Email: [orNull(outText()), ({ signee }) => signee.email],
-  Address1: [orNull(outText()), ({ signee }) => signee.address1],
-  Address2: [orNull(outText()), ({ signee }) => signee.address2],
-  City: [orNull(outText()), ({ signee }) => signee.city],
+  Name: [described(outText(), 'The first name of the signee.'), ({ signee }) => signee.name],
+  LastName: [described(outText(), SHARED.LastName), ({ signee }) => signee.lastName],
+  Company: [
+    described(orNull(outText()), 'The name of the company, which documents are made out to.'),
+    (row) => ofCompany(row, row.signee.company),
+  ],
+  TradingAs: [
+    described(orNull(outText()), 'The name under which the company trades.'),
+    (row) => ofCompany(row, row.signee.tradingAs),
+  ],
+  Tel: [described(orNull(outText()), SHARED.Tel), ({ signee }) => signee.tel],
+  Email: [described(orNull(outText()), SHARED.Email), ({ signee }) => signee.email],
+  Address1: [described(orNull(outText()), SHARED.Address1), ({ signee }) => signee.address1],
+  Address2: [described(orNull(outText()), SHARED.Address2), ({ signee }) => signee.address2],
+  City: [described(orNull(outText()), SHARED.City), ({ signee }) => signee.city],
   State: [orNull(outText({ description: 'The province of the signee' })), ({ signee }) => signee.state],
-  PostalCode: [orNull(outText()), ({ signee }) => signee.postalCode],
-  CountryISOCode: [orNull(outText()), ({ signee }) => signee.country],
-  bank_DebitMethod: [outWord(BANK_KINDS), ({ kind }) => kind],
-  bank_Name: [outText(), ({ terms }) => terms.bank.name],
-  bank_BranchCode: [orNull(outText()), ({ terms }) => terms.bank.branchCode],
-  bank_AccHolder: [outText(), ({ terms }) => terms.bank.accountHolder],
+  PostalCode: [described(orNull(outText()), SHARED.ZipCode), ({ signee }) => signee.postalCode],
+  CountryISOCode: [
+    described(orNull(outText()), 'The country of the signee, in the three letters of ISO 3166-1.'),
+    ({ signee }) => signee.country,
+  ],
+  bank_DebitMethod: [described(outWord(BANK_KINDS), 'The way in which the account is debited.'), ({ kind }) => kind],
+  bank_Name: [described(outText(), 'The name of the bank.'), ({ terms }) => terms.bank.name],
+  bank_BranchCode: [
+    described(orNull(outText()), 'The code of the branch of the bank.'),
+    ({ terms }) => terms.bank.branchCode,
+  ],
+  bank_AccHolder: [
+    described(outText(), 'The name of the holder of the account.'),
+    ({ terms }) => terms.bank.accountHolder,
+  ],
   bank_AccNumber: [outText({ description: 'The last four digits' }), ({ lastFour }) => maskedNumber(lastFour)],
-  bank_AccountType: [outWord(ACCOUNT_TYPES), ({ terms }) => terms.bank.accountType as (typeof ACCOUNT_TYPES)[number]],
-  debit_Frequency: [outWord(FREQUENCIES), ({ terms }) => terms.frequency],
-  debit_NameOnStmt: [outText(), ({ terms }) => terms.nameOnStatement],
-  debit_ContractRef: [outText(), ({ terms }) => terms.contractRef],
-  debit_StartDate: dayColumn(({ terms }) => terms.startDate),
-  debit_ActionDay: [outInteger(), ({ terms }) => terms.actionDay],
-  debit_EndDate: optionalDayColumn(({ terms }) => terms.endDate),
-  debit_Amt: [outNumber(), ({ terms }) => decimalDigits(decimal(terms.amount))],
+  bank_AccountType: [
+    described(outWord(ACCOUNT_TYPES), 'The kind of bank account, as the bank names it.'),
+    ({ terms }) => terms.bank.accountType as (typeof ACCOUNT_TYPES)[number],
+  ],
+  debit_Frequency: [
+    described(outWord(FREQUENCIES), 'How often the account is debited.'),
+    ({ terms }) => terms.frequency,
+  ],
+  debit_NameOnStmt: [
+    described(outText(), 'The name that the statement of the holder shows.'),
+    ({ terms }) => terms.nameOnStatement,
+  ],
+  debit_ContractRef: [
+    described(outText(), 'Your reference of the contract, which the bank shows.'),
+    ({ terms }) => terms.contractRef,
+  ],
+  debit_StartDate: described(
+    dayColumn(({ terms }) => terms.startDate),
+    'The day of the first debit.',
+  ),
+  debit_ActionDay: [
+    described(outInteger(), 'The day of the debit: of the week from Monday (1) for Weekly, else of the month.'),
+    ({ terms }) => terms.actionDay,
+  ],
+  debit_EndDate: described(
+    optionalDayColumn(({ terms }) => terms.endDate),
+    'The day after which nothing is debited; null where the mandate has no end.',
+  ),
+  debit_Amt: [described(outNumber(), 'The amount of each debit.'), ({ terms }) => decimalDigits(decimal(terms.amount))],
   debit_MaxAmt: [
-    orNull(outNumber()),
+    described(orNull(outNumber()), 'The highest amount of one debit; null where the mandate names none.'),
     ({ terms }) => (terms.maxAmount === null ? null : decimalDigits(decimal(terms.maxAmount))),
   ],
-  debit_Escalation: [orNull(outText()), ({ terms }) => terms.escalation],
-  debit_VariableAmts: [orNull(outFlag()), ({ terms }) => terms.isVariable],
+  debit_Escalation: [
+    described(orNull(outText()), 'How the amount may rise, in words; null where it may not.'),
+    ({ terms }) => terms.escalation,
+  ],
+  debit_VariableAmts: [
+    described(orNull(outFlag()), 'Whether the amount may differ from debit to debit.'),
+    ({ terms }) => terms.isVariable,
+  ],
   CurrencyCode: [outText({ description: 'Of debit_Amt and debit_MaxAmt' }), ({ terms }) => terms.currency],
   AuthDomain: [
     orNull(outText({ description: 'The origin whose pages may show the frame' })),
     ({ authOrigin }) => authOrigin,
   ],
-  isCustomerEditable: [outFlag(), ({ isCustomerEditable }) => isCustomerEditable],
-  isCompanySignee: [outFlag(), ({ isCompanySignee }) => isCompanySignee],
-  DateCreated: [outDate('Instant'), ({ createdAt }) => createdAt],
+  isCustomerEditable: [
+    described(outFlag(), 'Whether the signee may change his own details before he signs.'),
+    ({ isCustomerEditable }) => isCustomerEditable,
+  ],
+  isCompanySignee: [
+    described(outFlag(), 'Whether a company signs; only then Company and TradingAs are shown.'),
+    ({ isCompanySignee }) => isCompanySignee,
+  ],
+  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }) => createdAt],
   DateSigned: [orNull(outDate('Instant; null until it is signed')), ({ signedAt }) => signedAt],
-  BeneficiaryName: [outText(), ({ terms }) => terms.beneficiary.name],
-  BeneficiaryContactNumber: [orNull(outText()), ({ terms }) => terms.beneficiary.tel],
-  BeneficiaryWebPage: [orNull(outText()), ({ terms }) => terms.beneficiary.webPage],
-  BeneficiaryEmail: [orNull(outText()), ({ terms }) => terms.beneficiary.email],
+  BeneficiaryName: [
+    described(outText(), 'The name of the account that is paid.'),
+    ({ terms }) => terms.beneficiary.name,
+  ],
+  BeneficiaryContactNumber: [
+    described(orNull(outText()), 'The telephone number of the account that is paid.'),
+    ({ terms }) => terms.beneficiary.tel,
+  ],
+  BeneficiaryWebPage: [
+    described(orNull(outText()), 'The website of the account that is paid.'),
+    ({ terms }) => terms.beneficiary.webPage,
+  ],
+  BeneficiaryEmail: [
+    described(orNull(outText()), 'The e-mail address of the account that is paid.'),
+    ({ terms }) => terms.beneficiary.email,
+  ],
 })
 
 /** Record of an event about a mandate: nothing of it is personal. */
 export const mandateEventShape = recordShape<MandateView>()('EMandateEvent', {
-  MandateReference: [outText(), mandateReference],
-  customerPaymentMethodID: [orNull(outId()), ({ linkedMethodId }) => linkedMethodId],
-  MandateState: [outWord(MANDATE_STATES), ({ state }) => state],
-  bank_DebitMethod: [outWord(BANK_KINDS), ({ kind }) => kind],
-  DateCreated: [outDate('Instant'), ({ createdAt }) => createdAt],
-  DateSigned: [orNull(outDate('Instant')), ({ signedAt }) => signedAt],
+  MandateReference: [
+    described(outText(), 'The reference of the mandate, which the holder of the account knows.'),
+    mandateReference,
+  ],
+  customerPaymentMethodID: [
+    described(orNull(outId()), identifies('payment method')),
+    ({ linkedMethodId }) => linkedMethodId,
+  ],
+  MandateState: [
+    described(
+      outWord(MANDATE_STATES),
+      'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.',
+    ),
+    ({ state }) => state,
+  ],
+  bank_DebitMethod: [described(outWord(BANK_KINDS), 'The way in which the account is debited.'), ({ kind }) => kind],
+  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }) => createdAt],
+  DateSigned: [
+    described(orNull(outDate('Instant')), 'When it was signed; null until then.'),
+    ({ signedAt }) => signedAt,
+  ],
 })
 
 export const MandateCreatedOut = outObject(
@@ -123,58 +204,76 @@ const UNLESS_STORED = 'Required unless customerPaymentMethodID names a stored ac
 const amountField = () => decimalField({ decimalsMax: 4, min: ZERO, isMinOpen: true })
 
 const signeeInputs = {
-  Name: required(nameBesideNumber(NAME_MAX)),
-  Lastname: required(nameBesideNumber(NAME_MAX), 'LastName'),
-  Company: optional(nameBesideNumber(255)),
-  TradingAs: optional(nameBesideNumber(255)),
-  Tel: optional(text()),
-  Email: optional(email()),
-  Address1: optional(text()),
-  Address2: optional(text()),
-  City: optional(text()),
-  State: optional(text()),
+  Name: described(required(nameBesideNumber(NAME_MAX)), 'The first name of the signee.'),
+  Lastname: described(required(nameBesideNumber(NAME_MAX), 'LastName'), 'The family name of the signee.'),
+  Company: described(optional(nameBesideNumber(255)), 'The name of the company, which documents are made out to.'),
+  TradingAs: described(optional(nameBesideNumber(255)), 'The name under which the company trades.'),
+  Tel: described(optional(text()), SHARED.Tel),
+  Email: described(optional(email()), SHARED.Email),
+  Address1: described(optional(text()), SHARED.Address1),
+  Address2: described(optional(text()), SHARED.Address2),
+  City: described(optional(text()), SHARED.City),
+  State: described(optional(text()), 'The province of the signee.'),
   CountryISOCode: optional(country()),
-  PostalCode: optional(text({ takesNumbers: true })),
+  PostalCode: described(optional(text({ takesNumbers: true })), SHARED.ZipCode),
 } satisfies Properties
 
 const inputs = {
   ...signeeInputs,
-  customerPaymentMethodID: optional(reference()),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
   bank_DebitMethod: optional(
     described(bankKind, 'How the account is debited; left out, as the stored account says, else by debit_order'),
   ),
-  bank_Name: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
+  bank_Name: described(optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)), 'The name of the bank.'),
   bank_BranchCode: optional(
     described(
       numberAsText(text({ max: 30, takesNumbers: true }), 6),
       `The code of the branch of the bank, of sepa its BIC, of ach its routing number. ${UNLESS_STORED}`,
     ),
   ),
-  bank_AccHolder: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
+  bank_AccHolder: described(
+    optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
+    'The name of the holder of the account.',
+  ),
   bank_AccNumber: optional(described(bankNumber(70), `The number of the account, of sepa its IBAN. ${UNLESS_STORED}`)),
-  bank_AccountType: optional(described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED)),
+  bank_AccountType: described(
+    optional(described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED)),
+    'The kind of bank account, as the bank names it.',
+  ),
   debit_ActionDay: required(
     described(
       whole(-INT32_MAX, INT32_MAX),
       'The day of the debit: of a month 1 to 31, of a week 1 (Monday) to 7; of Daily and Once ignored',
     ),
   ),
-  debit_StartDate: required(date()),
-  debit_EndDate: optional(date()),
-  debit_Frequency: required(word(FREQUENCIES, { anyCase: true })),
-  debit_Escalation: optional(text({ max: 100, takesNumbers: true })),
+  debit_StartDate: described(required(date()), 'The day of the first debit.'),
+  debit_EndDate: described(
+    optional(date()),
+    'The day after which nothing is debited; null where the mandate has no end.',
+  ),
+  debit_Frequency: described(required(word(FREQUENCIES, { anyCase: true })), 'How often the account is debited.'),
+  debit_Escalation: described(
+    optional(text({ max: 100, takesNumbers: true })),
+    'How the amount may rise, in words; null where it may not.',
+  ),
   debit_Amt: required(
     described(
       amountField(),
       'The amount of each debit: in EUR for sepa, in USD for ach, else in the currency of the account',
     ),
   ),
-  debit_MaxAmt: optional(amountField()),
-  debit_NameOnStmt: required(text({ max: NAME_MAX })),
-  debit_ContractRef: required(text({ max: NAME_MAX, takesNumbers: true })),
-  debit_VariableAmts: optional(flag()),
-  isCustomerEditable: optional(flag()),
-  isCompanySignee: optional(flag()),
+  debit_MaxAmt: described(
+    optional(amountField()),
+    'The highest amount of one debit; null where the mandate names none.',
+  ),
+  debit_NameOnStmt: described(required(text({ max: NAME_MAX })), 'The name that the statement of the holder shows.'),
+  debit_ContractRef: described(
+    required(text({ max: NAME_MAX, takesNumbers: true })),
+    'Your reference of the contract, which the bank shows.',
+  ),
+  debit_VariableAmts: described(optional(flag()), 'Whether the amount may differ from debit to debit.'),
+  isCustomerEditable: described(optional(flag()), 'Whether the signee may change his own details before he signs.'),
+  isCompanySignee: described(optional(flag()), 'Whether a company signs; only then Company and TradingAs are shown.'),
 } satisfies Properties
 
 const COMPUTED = [

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { addDays, type Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
@@ -22,14 +24,23 @@ export const typesOfRecord = (recordType: string | null | undefined): EventType[
   recordType == null ? null : EVENT_TYPES.filter((type) => recordTypeOf(type) === recordType)
 
 export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
-  eventID: [outId(), ({ id }) => id],
-  Type: [outWord(EVENT_TYPES), ({ type }) => type],
-  RecordType: [outWord(RECORD_TYPES), ({ type }) => recordTypeOf(type)],
-  RecordID: [outId(), ({ recordId }) => recordId],
-  customerID: [orNull(outId()), ({ customerId }) => customerId],
-  Date: [outDate('Instant'), ({ happenedAt }) => happenedAt],
+  eventID: [described(outId(), identifies('event')), ({ id }) => id],
+  Type: [described(outWord(EVENT_TYPES), 'What happened.'), ({ type }) => type],
+  RecordType: [
+    described(outWord(RECORD_TYPES), 'The kind of record that the entry is about.'),
+    ({ type }) => recordTypeOf(type),
+  ],
+  RecordID: [described(outId(), identifies('record that the entry is about')), ({ recordId }) => recordId],
+  customerID: [described(orNull(outId()), identifies('customer')), ({ customerId }) => customerId],
+  Date: [
+    described(outDate('Instant'), 'When it happened, by the clock of the account.'),
+    ({ happenedAt }) => happenedAt,
+  ],
   Actor: [outText({ description: 'Who did it: a key, a billing run, a command' }), ({ actor }) => actor],
-  Reason: [orNull(outText()), ({ reason }) => reason],
+  Reason: [
+    described(orNull(outText()), 'Why it happened, where the request said so; else null.'),
+    ({ reason }) => reason,
+  ],
   Record: [outRecord, ({ record }) => record],
 })
 

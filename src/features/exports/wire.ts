@@ -1,29 +1,29 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { amountColumn, dayColumn, recordShape, recordsColumn } from '../../platform/wire/columns.ts'
 import { currencyCode, date, flag, whole } from '../../platform/wire/fields.ts'
-import {
-  type BodyOf,
-  described,
-  objectOf,
-  optional,
-  type Properties,
-  required,
-  word,
-} from '../../platform/wire/read.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import { orNull, outDate, outFlag, outId, outInteger, outText, outWord } from '../../platform/wire/write.ts'
 import type { WantedExport } from './types.ts'
 import { type ExportDifference, EXPORT_FORMATS, type ExportRow, type ExportWithDifferences } from './queries.ts'
 
 const columns = {
-  exportID: [outId(), ({ id }: ExportRow): Id => id],
+  exportID: [described(outId(), identifies('export')), ({ id }: ExportRow): Id => id],
   Number: [
     outInteger({ description: 'Of the exports of the account, counted from 1' }),
     ({ number }: ExportRow) => number,
   ],
-  Format: [outWord(EXPORT_FORMATS), ({ format }: ExportRow) => format],
-  From: dayColumn(({ from }: ExportRow) => from),
-  To: dayColumn(({ to }: ExportRow) => to),
-  CurrencyCode: [outText(), ({ currency }: ExportRow) => currency],
+  Format: [described(outWord(EXPORT_FORMATS), 'The form of the files.'), ({ format }: ExportRow) => format],
+  From: described(
+    dayColumn(({ from }: ExportRow) => from),
+    'The first day.',
+  ),
+  To: described(
+    dayColumn(({ to }: ExportRow) => to),
+    'The last day.',
+  ),
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: ExportRow) => currency],
   isLock: [outFlag('The books were closed up to To with it'), ({ isLock }: ExportRow) => isLock],
   Entries: [outInteger({ description: 'Entries of the ledger that are in it' }), ({ entries }: ExportRow) => entries],
   Debit: amountColumn(({ debitMinor }: ExportRow) => debitMinor, 'Sum of the debits of its rows'),
@@ -37,7 +37,7 @@ const columns = {
     outInteger({ description: 'How many differences there are in all, of which Differences has the first' }),
     ({ differenceCount }: ExportRow) => differenceCount,
   ],
-  DateCreated: [outDate('Instant'), ({ createdAt }: ExportRow) => createdAt],
+  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }: ExportRow) => createdAt],
 } as const
 
 export const listedExportShape = recordShape<ExportRow>()('ListedExport', columns)
@@ -56,7 +56,10 @@ const differenceShape = recordShape<ExportDifference>()('ExportDifference', {
 
 export const exportShape = recordShape<ExportWithDifferences>()('Export', {
   ...columns,
-  Differences: recordsColumn(differenceShape, ({ differences }: ExportWithDifferences) => differences),
+  Differences: described(
+    recordsColumn(differenceShape, ({ differences }: ExportWithDifferences) => differences),
+    'The rows of which the program of the accountant will compute another tax than their own.',
+  ),
 })
 
 const inputs = {

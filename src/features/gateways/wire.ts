@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
@@ -21,21 +23,57 @@ import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 const bankKindsOf = (gateway: Gateway) => BANK_KINDS.filter((kind) => kindsOf(gateway).includes(kind))
 
 export const gatewayShape = recordShape<Gateway>()('Gateway', {
-  gatewayID: [outId(), ({ id }) => id],
-  GatewayToken: [outText({ description: 'A UUID' }), ({ token }) => token],
-  GatewayName: [outText(), ({ name }) => name],
-  FriendlyName: [outText(), ({ friendlyName }) => friendlyName],
-  GatewayType: [outWord(GATEWAY_TYPES), ({ type }) => type],
-  isActive: [outFlag(), ({ isActive }) => isActive],
-  isTestMode: [outFlag(), ({ type, isOfTestAccount }) => isOfTestAccount || gatewayFactsOf(type).isTestMode],
-  isAcceptCC: [outFlag(), (gateway) => kindsOf(gateway).includes('credit_card')],
-  isAcceptBankDD: [outFlag(), (gateway) => bankKindsOf(gateway).length > 0],
-  isEnabled: [outFlag(), ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type))],
-  isPrimary: [outFlag(), ({ primaryKinds }) => primaryKinds.length > 0],
-  isManualRecon: [outFlag(), ({ type }) => gatewayFactsOf(type).isManualRecon],
-  isFourEyes: [outFlag(), ({ isFourEyes }) => isFourEyes],
-  CurrencyCodes: [outList(outText()), currenciesOf],
-  DebitMethods: [outList(outWord(BANK_KINDS)), bankKindsOf],
+  gatewayID: [described(outId(), identifies('gateway')), ({ id }) => id],
+  GatewayToken: [
+    described(outText({ description: 'A UUID' }), 'The token by which batches and capture sessions name the gateway.'),
+    ({ token }) => token,
+  ],
+  GatewayName: [described(outText(), 'The name of the gateway.'), ({ name }) => name],
+  FriendlyName: [
+    described(outText(), 'The name of the gateway for those who work with it.'),
+    ({ friendlyName }) => friendlyName,
+  ],
+  GatewayType: [
+    described(outWord(GATEWAY_TYPES), 'The kind of gateway; it decides which Settings there are.'),
+    ({ type }) => type,
+  ],
+  isActive: [
+    described(outFlag(), 'Whether the gateway is used for what is collected from now on.'),
+    ({ isActive }) => isActive,
+  ],
+  isTestMode: [
+    described(outFlag(), 'Whether the gateway moves no real money.'),
+    ({ type, isOfTestAccount }) => isOfTestAccount || gatewayFactsOf(type).isTestMode,
+  ],
+  isAcceptCC: [
+    described(outFlag(), 'Whether the gateway charges cards.'),
+    (gateway) => kindsOf(gateway).includes('credit_card'),
+  ],
+  isAcceptBankDD: [
+    described(outFlag(), 'Whether the gateway debits bank accounts.'),
+    (gateway) => bankKindsOf(gateway).length > 0,
+  ],
+  isEnabled: [
+    described(outFlag(), 'Whether its Settings are complete, so that it can be used.'),
+    ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type)),
+  ],
+  isPrimary: [
+    described(outFlag(), 'Whether it is the one that is used first.'),
+    ({ primaryKinds }) => primaryKinds.length > 0,
+  ],
+  isManualRecon: [
+    described(outFlag(), 'Whether results of the gateway are recorded by hand.'),
+    ({ type }) => gatewayFactsOf(type).isManualRecon,
+  ],
+  isFourEyes: [
+    described(outFlag(), 'Whether a batch has to be released by another key than the one that submitted it.'),
+    ({ isFourEyes }) => isFourEyes,
+  ],
+  CurrencyCodes: [described(outList(outText()), 'The currencies that the gateway collects.'), currenciesOf],
+  DebitMethods: [
+    described(outList(outWord(BANK_KINDS)), 'The ways in which the gateway debits bank accounts.'),
+    bankKindsOf,
+  ],
 })
 
 /** Reads Settings as they are sent: what they may hold depends on the type, so settings.ts reads them again. */
@@ -55,13 +93,25 @@ const sentSettings: Field<{ [name: string]: Json }> = {
 }
 
 const inputs = {
-  GatewayName: optional(text()),
-  FriendlyName: optional(text()),
-  isActive: optional(flag()),
-  isPrimary: optional(flag()),
-  isFourEyes: optional(flag()),
-  CurrencyCodes: optional(listOf(currencyCode(), { min: 1, max: 200, what: 'currencies' })),
-  DebitMethods: optional(listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' })),
+  GatewayName: described(optional(text()), 'The name of the gateway.'),
+  FriendlyName: described(optional(text()), 'The name of the gateway for those who work with it.'),
+  isActive: described(optional(flag()), 'Whether the gateway is used for what is collected from now on.'),
+  isPrimary: described(
+    optional(flag()),
+    'Whether it is taken where nothing names a gateway, for the methods that it takes.',
+  ),
+  isFourEyes: described(
+    optional(flag()),
+    'Whether a batch has to be released by another key than the one that submitted it.',
+  ),
+  CurrencyCodes: described(
+    optional(listOf(currencyCode(), { min: 1, max: 200, what: 'currencies' })),
+    'The currencies that the gateway collects.',
+  ),
+  DebitMethods: described(
+    optional(listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' })),
+    'The ways in which the gateway debits bank accounts.',
+  ),
   Settings: optional(sentSettings),
 }
 const computed = [
@@ -74,8 +124,14 @@ const computed = [
   'isManualRecon',
 ]
 
-const newInputs = { GatewayType: required(word(GATEWAY_TYPES)), ...inputs }
-const editInputs = { GatewayType: optional(word(GATEWAY_TYPES)), ...inputs }
+const newInputs = {
+  GatewayType: described(required(word(GATEWAY_TYPES)), 'The kind of gateway; it decides which Settings there are.'),
+  ...inputs,
+}
+const editInputs = {
+  GatewayType: described(optional(word(GATEWAY_TYPES)), 'The kind of gateway; it decides which Settings there are.'),
+  ...inputs,
+}
 export const GatewayIn = objectOf(newInputs, { name: 'GatewayInput', ignored: computed })
 export const GatewayEditIn = objectOf(editInputs, { name: 'GatewayEditInput', ignored: computed })
 export type GatewayBody = BodyOf<typeof editInputs>

@@ -1,18 +1,11 @@
+import { described } from '../../platform/wire/described.ts'
 import type { BookAccount, DatevSettings, GlCodes } from '../../engine/books/codes.ts'
 import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { NO_READER, recordColumn, recordShape } from '../../platform/wire/columns.ts'
 import { text, whole } from '../../platform/wire/fields.ts'
 import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
-import {
-  type BodyOf,
-  described,
-  distinct,
-  listOf,
-  objectOf,
-  optional,
-  type Properties,
-} from '../../platform/wire/read.ts'
+import { type BodyOf, distinct, listOf, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
 import { orNull, outInteger, outList, outText } from '../../platform/wire/write.ts'
 import { PAYMENT_METHODS } from '../customers/fields.ts'
 
@@ -61,7 +54,10 @@ const datevShape = recordShape<DatevSettings>()('DatevSettings', {
     ({ keyWithoutTax }) => keyWithoutTax,
   ],
   AutomaticAccounts: [
-    outList(outText({ description: 'Code of an account' })),
+    described(
+      outList(outText({ description: 'Code of an account' })),
+      'The accounts from which the program of the accountant computes tax by itself, so that their taxed rows carry no key, and those without tax KeyWithoutTax.',
+    ),
     ({ automaticAccounts }) => automaticAccounts,
   ],
   Initials: [orNull(outText({ description: 'Initials of who exports, two letters' })), ({ initials }) => initials],
@@ -86,8 +82,14 @@ export const glCodesShape = recordShape<GlCodes>()('GLCodes', {
     outGlCode('Collective account of the customers that have no GLCode of their own'),
     ({ debtor }: GlCodes) => debtor,
   ],
-  Methods: recordColumn(methodsShape, (codes: GlCodes) => codes),
-  Datev: recordColumn(datevShape, ({ datev }: GlCodes) => datev),
+  Methods: described(
+    recordColumn(methodsShape, (codes: GlCodes) => codes),
+    'The codes of the cash side by payment method.',
+  ),
+  Datev: described(
+    recordColumn(datevShape, ({ datev }: GlCodes) => datev),
+    'The settings of exports in the format of DATEV.',
+  ),
 })
 
 export const glCodesEtag = (codes: GlCodes): string => etagOf(glCodesShape.write(codes, NO_READER))
@@ -145,17 +147,23 @@ const methodFields = Object.fromEntries(
 const inputs = {
   ...accountFields,
   Debtor: optional(glCode(stays('Collective account of the customers that have no GLCode of their own'))),
-  Methods: optional(
-    described(
-      objectOf(methodFields, { name: 'GLCodesOfMethodsInput' }),
-      'Codes by payment method; those left out stay',
+  Methods: described(
+    optional(
+      described(
+        objectOf(methodFields, { name: 'GLCodesOfMethodsInput' }),
+        'Codes by payment method; those left out stay',
+      ),
     ),
+    'The codes of the cash side by payment method.',
   ),
-  Datev: optional(
-    described(
-      objectOf(datevFields, { name: 'DatevSettingsInput' }),
-      'Settings of files of DATEV (exports of Format datev); those left out stay',
+  Datev: described(
+    optional(
+      described(
+        objectOf(datevFields, { name: 'DatevSettingsInput' }),
+        'Settings of files of DATEV (exports of Format datev); those left out stay',
+      ),
     ),
+    'The settings of exports in the format of DATEV.',
   ),
 } satisfies Properties
 

@@ -1,13 +1,7 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { date, flag, longText, requiredReference, text } from '../../platform/wire/fields.ts'
-import {
-  type BodyOf,
-  described,
-  listOf,
-  objectOf,
-  optional,
-  type Properties,
-  required,
-} from '../../platform/wire/read.ts'
+import { type BodyOf, listOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
 import { positiveAmount } from '../money/allocation-wire.ts'
 
 /** Body of a credit of an invoice. */
@@ -15,14 +9,17 @@ import { positiveAmount } from '../money/allocation-wire.ts'
 /** An invoice by hand has no more lines. */
 const LINES_MAX = 1000
 
-const line = { chargeID: required(requiredReference()), AmountEx: required(positiveAmount()) } satisfies Properties
+const line = {
+  chargeID: described(required(requiredReference()), identifies('charge, a line of an invoice')),
+  AmountEx: described(required(positiveAmount()), SHARED.AmountEx),
+} satisfies Properties
 
 const refund = {
-  Ref: required(text()),
+  Ref: described(required(text()), 'A reference of your own for the refund, as the number of the transfer.'),
   Date: optional(
     described(date(), 'Default: the Date of the credit note; not before the InvoiceDate, not after today'),
   ),
-  Memo: optional(longText()),
+  Memo: described(optional(longText()), 'A note of your own for the refund.'),
 } satisfies Properties
 
 const credit = {
@@ -37,7 +34,7 @@ const credit = {
   Reason: required(text({ description: 'Why it is credited, as the document shows it' })),
   Date: optional(described(date(), 'Default: today; not before the InvoiceDate, not after today')),
   CreditNumber: optional(text({ description: 'Default: CN- and the next number of the account' })),
-  Memo: optional(longText()),
+  Memo: described(optional(longText()), SHARED.Memo),
   AutoApply: optional(
     described(flag(), 'What the invoice does not take goes on to other open invoices'),
     'isAutoApply',
@@ -45,11 +42,14 @@ const credit = {
   isFreePayments: optional(
     described(flag(), 'Payments of the invoice give way, the newest first, and can then be refunded'),
   ),
-  Refund: optional(
-    described(
-      objectOf(refund, { name: 'InvoiceCreditRefund' }),
-      'What is left of the note becomes a refund: money that was handed over already. Not with isFreePayments or AutoApply',
+  Refund: described(
+    optional(
+      described(
+        objectOf(refund, { name: 'InvoiceCreditRefund' }),
+        'What is left of the note becomes a refund: money that was handed over already. Not with isFreePayments or AutoApply',
+      ),
     ),
+    'Money that was handed over for the note already: what is left of it becomes a refund adjustment. Not with isFreePayments or AutoApply.',
   ),
 } satisfies Properties
 

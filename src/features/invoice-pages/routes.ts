@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -13,7 +14,7 @@ import { noContent } from '../../platform/http/answer.ts'
 
 /** The link of an invoice's page, for callers who send it themselves. */
 
-const LinkOut = outObject({ Url: outText() }, 'InvoiceLink')
+const LinkOut = outObject({ Url: described(outText(), 'The address that is called.') }, 'InvoiceLink')
 
 const tag = 'Invoices'
 

@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Column, NO_READER, recordShape } from '../../platform/wire/columns.ts'
 import { longText, text } from '../../platform/wire/fields.ts'
@@ -11,16 +12,27 @@ import type { InvoiceRow } from './types.ts'
 const SPELLING = {
   poNumber: {
     name: 'poNumber',
-    in: optional(text({ takesNumbers: true })),
-    out: orNull(outText()),
+    in: described(
+      optional(text({ takesNumbers: true })),
+      'The purchase order number of the customer; it stands on the invoice.',
+    ),
+    out: described(orNull(outText()), 'The purchase order number of the customer; it stands on the invoice.'),
   },
   collectionMethod: {
     name: 'CollectionMethod',
-    in: optional(word(COLLECTION_METHODS)),
-    out: outWord(COLLECTION_METHODS),
+    in: described(optional(word(COLLECTION_METHODS)), 'The way in which the invoice is collected.'),
+    out: described(outWord(COLLECTION_METHODS), 'The way in which the invoice is collected.'),
   },
-  notes: { name: 'Notes', in: optional(longText()), out: orNull(outText()) },
-  terms: { name: 'Terms', in: optional(longText()), out: orNull(outText()) },
+  notes: {
+    name: 'Notes',
+    in: described(optional(longText()), 'The notes that stand on the invoice.'),
+    out: described(orNull(outText()), 'The notes that stand on the invoice.'),
+  },
+  terms: {
+    name: 'Terms',
+    in: described(optional(longText()), 'The terms of payment that stand on the document.'),
+    out: described(orNull(outText()), 'The terms of payment that stand on the document.'),
+  },
 } as const satisfies Record<keyof PlainFields, { name: string; in: Properties[string]; out: Shape<any> }>
 
 type Spelling = typeof SPELLING

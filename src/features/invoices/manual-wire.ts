@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import {
@@ -13,7 +15,6 @@ import {
 } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
-  described,
   type Field,
   listOf,
   objectOf,
@@ -60,10 +61,10 @@ export const chargesIn = () =>
   )
 
 export const taxInputs = {
-  Name: required(text()),
-  Perc: required(rate()),
-  Category: optional(word(TAX_CATEGORIES, { anyCase: true })),
-  ReasonCode: optional(reasonCode()),
+  Name: described(required(text()), 'The name of the tax; it stands on the invoice.'),
+  Perc: described(required(rate()), SHARED.Perc),
+  Category: described(optional(word(TAX_CATEGORIES, { anyCase: true })), SHARED.Category),
+  ReasonCode: described(optional(reasonCode()), SHARED.ReasonCode),
   Reason: optional(taxReason()),
 } satisfies Properties
 
@@ -77,26 +78,29 @@ export const taxesIn = () =>
   )
 
 export const collectionIn = {
-  CollectionMethod: optional(word(COLLECTION_METHODS)),
-  gatewayID: optional(reference()),
-  customerPaymentMethodID: optional(reference()),
+  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
+  gatewayID: described(optional(reference()), identifies('gateway')),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
 } satisfies Properties
 
 export const invoiceInputs = {
-  customerID: required(requiredReference()),
-  Charges: required(chargesIn()),
-  InvoiceDate: optional(date()),
-  DueDate: optional(date()),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Charges: described(required(chargesIn()), 'The lines of the invoice.'),
+  InvoiceDate: described(optional(date()), 'The day of the invoice.'),
+  DueDate: described(optional(date()), SHARED.DueDate),
   SupplyDate: optional(
     described(date(), 'The day of the supply, at most a year after InvoiceDate, which it is where none is given'),
   ),
-  CurrencyCode: optional(currencyCode()),
-  Reference: optional(text()),
-  isDraft: optional(flag()),
+  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
+  Reference: described(optional(text()), SHARED.Reference),
+  isDraft: described(
+    optional(flag()),
+    'Whether it stays a draft: without a number, owed by nobody, and open for edits.',
+  ),
   ...collectionIn,
-  isCollectionHold: optional(flag()),
+  isCollectionHold: described(optional(flag()), 'While it is true nothing is collected automatically.'),
   ...plainIn,
-  Taxes: optional(taxesIn()),
+  Taxes: described(optional(taxesIn()), 'The taxes of all its lines; an empty list means none.'),
 } satisfies Properties
 
 const COMPUTED = [

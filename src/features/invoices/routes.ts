@@ -21,7 +21,8 @@ import {
   listSpreads,
 } from './queries.ts'
 import { answerLongInvoice, invoiceKind } from './record.ts'
-import { ExplanationOut, explanationToWire, invoiceFilters, invoiceShape } from './wire.ts'
+import { ExplanationOut, explanationToWire } from './explanation-wire.ts'
+import { invoiceFilters, invoiceShape } from './wire.ts'
 
 const tag = 'Invoices'
 

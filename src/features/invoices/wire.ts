@@ -1,17 +1,14 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
-import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
-import { pricedBy } from './bracket-words.ts'
-import { type ChargeExplanation, describeCharge, explainCharge, explainTax } from '../../engine/explain.ts'
+import { describeCharge } from '../../engine/explain.ts'
 import { invoiceBalances, invoiceStatus, isWrittenOff } from '../../engine/status.ts'
 import { type Supply, supplyOf } from '../../engine/supply.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Writing } from '../../kernel/context.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
-import { ZERO } from '../../kernel/decimal.ts'
-import type { Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
-import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import {
   amountIn,
@@ -32,7 +29,6 @@ import { currencyCode, date, flag, reference, text } from '../../platform/wire/f
 import { namesOfInputs, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import {
-  decimalDigits,
   type Digits,
   listBytes,
   minorDigits,
@@ -41,30 +37,17 @@ import {
   outFlag,
   outId,
   outInteger,
-  outList,
   outNumber,
-  outObject,
   outText,
   outWord,
   type Portions,
-  type ShapeOf,
 } from '../../platform/wire/write.ts'
-import { SCHEMES } from '../components/wire.ts'
 import type { CustomerView } from '../customers/queries.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
 import { customerShape, FrozenCustomerOut, frozenCustomerToWire } from '../customers/wire.ts'
 import { plainColumns } from './fields-wire.ts'
 import { chargeInputs, invoiceInputs, taxInputs } from './manual-wire.ts'
-import {
-  type AppliedMoney,
-  type Charge,
-  type Invoice,
-  INVOICE_STATUSES,
-  type InvoiceTaxRow,
-  type Spread,
-} from './queries.ts'
-
-const day = () => outDate('Calendar date')
+import { type AppliedMoney, type Charge, type Invoice, INVOICE_STATUSES, type InvoiceTaxRow } from './queries.ts'
 
 export interface InvoiceParts {
   invoice: Invoice
@@ -109,13 +92,16 @@ interface StoredCharge extends ShownCharge {
 }
 
 const chargeColumns = {
-  Line: columnIn('charge', own(orNull(outText()), 'name')),
-  Descrip: [orNull(outText()), ({ charge }) => shownDescription(charge)],
-  Qty: columnIn('charge', ownDecimal('quantity')),
+  Line: described(columnIn('charge', own(orNull(outText()), 'name')), SHARED.LineName),
+  Descrip: [described(orNull(outText()), 'The longer text of the line.'), ({ charge }) => shownDescription(charge)],
+  Qty: described(columnIn('charge', ownDecimal('quantity')), 'The quantity of the line.'),
   UnitCostEx: columnIn('charge', ownDecimal('unitPrice', 'Excluding tax')),
   AmountEx: amountIn('charge', 'netMinor', 'UnitCostEx × Qty, rounded'),
   AmountInc: amountIn('charge', 'grossMinor', 'AmountEx and its taxes'),
-  DisplayOrder: columnIn('charge', own(outInteger(), 'displayOrder')),
+  DisplayOrder: described(
+    columnIn('charge', own(outInteger(), 'displayOrder')),
+    'The place of the line on the document.',
+  ),
 } satisfies Columns<ShownCharge>
 
 interface ShownTax {
@@ -128,38 +114,38 @@ interface StoredTax extends ShownTax {
 }
 
 const taxColumns = {
-  Name: columnIn('tax', own(outText(), 'name')),
-  Perc: columnIn('tax', ownDecimal('rate', 'A fraction from 0 to 1')),
+  Name: described(columnIn('tax', own(outText(), 'name')), SHARED.TaxName),
+  Perc: described(columnIn('tax', ownDecimal('rate', 'A fraction from 0 to 1')), SHARED.Perc),
   Base: amountIn('tax', 'baseMinor', 'What the rate applies to, without tax'),
   TaxAmount: amountIn('tax', 'amountMinor', 'Base × Perc, rounded'),
-  Category: columnIn('tax', own(orNull(outWord(TAX_CATEGORIES)), 'category')),
-  ReasonCode: columnIn('tax', own(orNull(outText()), 'reasonCode')),
+  Category: described(columnIn('tax', own(orNull(outWord(TAX_CATEGORIES)), 'category')), SHARED.Category),
+  ReasonCode: described(columnIn('tax', own(orNull(outText()), 'reasonCode')), SHARED.ReasonCode),
   Reason: columnIn('tax', own(orNull(outTaxReason()), 'reason')),
 } satisfies Columns<ShownTax>
 
 const chargeShape = recordShape<StoredCharge>()(undefined, {
-  chargeID: columnIn('charge', own(outId(), 'id')),
-  invoiceID: columnIn('charge', own(outId(), 'invoiceId')),
+  chargeID: described(columnIn('charge', own(outId(), 'id')), identifies('charge, a line of an invoice')),
+  invoiceID: described(columnIn('charge', own(outId(), 'invoiceId')), identifies('invoice')),
   ...chargeColumns,
 })
 
 const taxShape = recordShape<StoredTax>()(undefined, {
-  invoiceTaxID: columnIn('tax', own(outId(), 'id')),
-  invoiceID: columnIn('tax', own(outId(), 'invoiceId')),
+  invoiceTaxID: described(columnIn('tax', own(outId(), 'id')), identifies('tax of the invoice')),
+  invoiceID: described(columnIn('tax', own(outId(), 'invoiceId')), identifies('invoice')),
   ...taxColumns,
 })
 
 const NONE: Column<unknown, bigint | null> = [orNull(outId()), () => null]
 
 const previewedChargeShape = recordShape<ShownCharge>()(undefined, {
-  chargeID: NONE,
-  invoiceID: NONE,
+  chargeID: described(NONE, identifies('charge, a line of an invoice')),
+  invoiceID: described(NONE, identifies('invoice')),
   ...chargeColumns,
 })
 
 const previewedTaxShape = recordShape<ShownTax>()(undefined, {
-  invoiceTaxID: NONE,
-  invoiceID: NONE,
+  invoiceTaxID: described(NONE, identifies('tax of the invoice')),
+  invoiceID: described(NONE, identifies('invoice')),
   ...taxColumns,
 })
 
@@ -171,17 +157,20 @@ interface ShownApplied {
 const amountApplied = amountIn('money', 'appliedMinor')
 
 const appliedPaymentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: columnIn('money', own(outId(), 'id')),
-  invoiceID: columnIn('money', own(outId(), 'invoiceId')),
-  paymentID: columnIn('money', own(outId(), 'givenId')),
-  amountApplied,
+  allocationID: described(columnIn('money', own(outId(), 'id')), identifies('allocation')),
+  invoiceID: described(columnIn('money', own(outId(), 'invoiceId')), identifies('invoice')),
+  paymentID: described(columnIn('money', own(outId(), 'givenId')), identifies('payment')),
+  amountApplied: described(amountApplied, 'How much of the money goes to this record.'),
 })
 
 const appliedAdjustmentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: columnIn('money', own(outId(), 'id')),
-  objectID: columnIn('money', own(outId(), 'invoiceId')),
-  NegativeAdjustmentID: columnIn('money', own(outId(), 'givenId')),
-  amountApplied,
+  allocationID: described(columnIn('money', own(outId(), 'id')), identifies('allocation')),
+  objectID: described(
+    columnIn('money', own(outId(), 'invoiceId')),
+    'The record that the allocation is about: an invoice, or a positive adjustment by its identifier.',
+  ),
+  NegativeAdjustmentID: described(columnIn('money', own(outId(), 'givenId')), identifies('negative adjustment')),
+  amountApplied: described(amountApplied, 'How much of the money goes to this record.'),
 })
 
 const chargesOf = <C>({ invoice, charges }: { invoice: { currency: string }; charges: readonly C[] }) => {
@@ -237,23 +226,52 @@ function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, 
 }
 
 /** Columns that an invoice has whether it exists or would be made, in two stretches. */
-const partyColumns = { Customer: recordColumn(customerShape, ({ customer }: PreviewParts) => customer) }
+const partyColumns = {
+  Customer: described(
+    recordColumn(customerShape, ({ customer }: PreviewParts) => customer),
+    'The customer as it is now.',
+  ),
+}
 const commonColumns = {
-  DateSent: columnIn('invoice', own(orNull(outDate('Instant')), 'dateSent')),
-  LastUpdated: columnIn('invoice', own(outDate('Instant'), 'lastUpdated')),
-  isDraft: columnIn('invoice', own(outFlag(), 'isDraft')),
-  isCancelled: columnIn('invoice', own(outFlag(), 'isCancelled')),
-  Source: columnIn('invoice', own(outWord(['Auto', 'App'] as const), 'source')),
-  gatewayID: columnIn('invoice', own(orNull(outId()), 'gatewayId')),
-  customerPaymentMethodID: columnIn('invoice', own(orNull(outId()), 'paymentMethodId')),
-  NumTries: columnIn('invoice', own(outInteger(), 'tries')),
-  NextTryDate: optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
-  isCollectionHold: columnIn('invoice', own(outFlag(), 'isCollectionHold')),
+  DateSent: described(
+    columnIn('invoice', own(orNull(outDate('Instant')), 'dateSent')),
+    'When it was sent: an invoice the last time, a credit note the first; null until then.',
+  ),
+  LastUpdated: described(columnIn('invoice', own(outDate('Instant'), 'lastUpdated')), SHARED.LastUpdated),
+  isDraft: described(
+    columnIn('invoice', own(outFlag(), 'isDraft')),
+    'Whether the invoice is a draft: it has no number, owes nothing and can be edited.',
+  ),
+  isCancelled: described(columnIn('invoice', own(outFlag(), 'isCancelled')), SHARED.isCancelled),
+  Source: described(
+    columnIn('invoice', own(outWord(['Auto', 'App'] as const), 'source')),
+    '`Auto` for an invoice that the rules made, `App` for one by hand.',
+  ),
+  gatewayID: described(columnIn('invoice', own(orNull(outId()), 'gatewayId')), identifies('gateway')),
+  customerPaymentMethodID: described(
+    columnIn('invoice', own(orNull(outId()), 'paymentMethodId')),
+    identifies('payment method'),
+  ),
+  NumTries: described(columnIn('invoice', own(outInteger(), 'tries')), 'How many attempts to collect were made.'),
+  NextTryDate: described(
+    optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
+    'The day of the next automatic attempt to collect; null where none is planned.',
+  ),
+  isCollectionHold: described(
+    columnIn('invoice', own(outFlag(), 'isCollectionHold')),
+    'While it is true nothing is collected automatically.',
+  ),
   ...plainColumns,
-  Status: [outWord(INVOICE_STATUSES), ({ invoice }, { today }) => shownStatus(invoice, today)],
-  customerID: columnIn('invoice', own(outId(), 'customerId')),
-  Name: [outText(), ({ customer }) => customer.name],
-  LastName: [orNull(outText()), ({ customer }) => customer.lastName],
+  Status: [
+    described(
+      outWord(INVOICE_STATUSES),
+      'What becomes of the invoice: a draft, cancelled, paid, paid but pending, due, or past its due date.',
+    ),
+    ({ invoice }, { today }) => shownStatus(invoice, today),
+  ],
+  customerID: described(columnIn('invoice', own(outId(), 'customerId')), identifies('customer')),
+  Name: [described(outText(), 'The name of the customer, as the invoice has it.'), ({ customer }) => customer.name],
+  LastName: [described(orNull(outText()), SHARED.LastName), ({ customer }) => customer.lastName],
   Total: sum('totalMinor', 'With tax'),
   TotalEx: amountOf(({ invoice, taxes }) => invoice.totalMinor - sumMinor(taxes), 'Total without tax'),
   TotalTax: amountOf(({ taxes }) => sumMinor(taxes), 'All taxes together: the sum of the TaxAmount of Taxes'),
@@ -271,10 +289,19 @@ const commonColumns = {
   ],
   Balance: amount((invoice) => invoiceBalances(invoice).balanceMinor, 'Still due when pending payments are counted'),
   ActualBalance: amount((invoice) => invoiceBalances(invoice).actualBalanceMinor, 'Still due when they are not'),
-  PaymentsApplied: recordsColumn(appliedPaymentShape, appliedOf('payment')),
-  NegativeAdjustmentsApplied: recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
-  subscriptionID: columnIn('invoice', own(orNull(outId()), 'subscriptionId')),
-  recurInvoiceID: columnIn('invoice', own(orNull(outId()), 'recurringInvoiceId')),
+  PaymentsApplied: described(
+    recordsColumn(appliedPaymentShape, appliedOf('payment')),
+    'The payments that are allocated to the invoice.',
+  ),
+  NegativeAdjustmentsApplied: described(
+    recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
+    'The credit notes and bad debts that are allocated to the invoice.',
+  ),
+  subscriptionID: described(columnIn('invoice', own(orNull(outId()), 'subscriptionId')), identifies('subscription')),
+  recurInvoiceID: described(
+    columnIn('invoice', own(orNull(outId()), 'recurringInvoiceId')),
+    identifies('recurring invoice'),
+  ),
 } satisfies Columns<PreviewParts>
 
 const supplied =
@@ -289,17 +316,23 @@ const supplyColumns = {
 } satisfies Columns<PreviewParts>
 
 const invoiceColumns = {
-  invoiceID: columnIn('invoice', own(outId(), 'id')),
+  invoiceID: described(columnIn('invoice', own(outId(), 'id')), identifies('invoice')),
   invoiceNum: columnIn('invoice', own(orNull(outId('Null while a draft')), 'number')),
   ...partyColumns,
-  Reference: columnIn('invoice', own(outText(), 'reference')),
-  CurrencyCode: columnIn('invoice', own(outText(), 'currency')),
-  InvoiceDate: columnIn('invoice', ownDay('invoiceDate')),
-  DueDate: columnIn('invoice', ownDay('dueDate')),
+  Reference: described(columnIn('invoice', own(outText(), 'reference')), SHARED.Reference),
+  CurrencyCode: described(columnIn('invoice', own(outText(), 'currency')), SHARED.CurrencyCode),
+  InvoiceDate: described(columnIn('invoice', ownDay('invoiceDate')), 'The day of the invoice.'),
+  DueDate: described(columnIn('invoice', ownDay('dueDate')), SHARED.DueDate),
   ...supplyColumns,
   ...commonColumns,
-  Taxes: recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts)),
-  Charges: recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts)),
+  Taxes: described(
+    recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts)),
+    SHARED.Taxes,
+  ),
+  Charges: described(
+    recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts)),
+    'The lines of the invoice.',
+  ),
 } satisfies Columns<InvoiceParts>
 
 const wholeShape = recordShape<InvoiceParts>()('Invoice', invoiceColumns)
@@ -312,17 +345,27 @@ export const issuedShape = recordShape<InvoiceParts & { frozen: FrozenCustomer }
 })
 
 export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview', {
-  invoiceID: NONE,
-  invoiceNum: NONE,
+  invoiceID: described(NONE, identifies('invoice')),
+  invoiceNum: described(NONE, 'Always null: a preview has no number.'),
   ...partyColumns,
-  Reference: [orNull(outText()), () => null],
-  CurrencyCode: columnIn('invoice', own(outText(), 'currency')),
-  InvoiceDate: optionalDayColumn(({ invoice }) => invoice.invoiceDate),
-  DueDate: optionalDayColumn(({ invoice }) => invoice.dueDate),
+  Reference: [described(orNull(outText()), 'Always null: a preview is no record.'), () => null],
+  CurrencyCode: described(columnIn('invoice', own(outText(), 'currency')), SHARED.CurrencyCode),
+  InvoiceDate: described(
+    optionalDayColumn(({ invoice }) => invoice.invoiceDate),
+    'The day of the invoice.',
+  ),
+  DueDate: described(
+    optionalDayColumn(({ invoice }) => invoice.dueDate),
+    SHARED.DueDate,
+  ),
   ...supplyColumns,
   ...commonColumns,
-  Taxes: recordsColumn(previewedTaxShape, taxesOf<PreviewedTax>),
-  Charges: recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
+  Status: described(commonColumns.Status, 'What would become of the invoice.'),
+  Taxes: described(recordsColumn(previewedTaxShape, taxesOf<PreviewedTax>), SHARED.Taxes),
+  Charges: described(
+    recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
+    'The lines of the invoice.',
+  ),
 })
 
 async function* arriving({ invoice, appliedOf: portionsOf }: LongInvoiceParts, kind: AppliedMoney['givenKind']) {
@@ -332,8 +375,14 @@ async function* arriving({ invoice, appliedOf: portionsOf }: LongInvoiceParts, k
 
 const longShape = recordShape<LongInvoiceParts>()('Invoice', {
   ...invoiceColumns,
-  PaymentsApplied: arrivingColumn(appliedPaymentShape, (parts) => arriving(parts, 'payment')),
-  NegativeAdjustmentsApplied: arrivingColumn(appliedAdjustmentShape, (parts) => arriving(parts, 'negative_adjustment')),
+  PaymentsApplied: described(
+    arrivingColumn(appliedPaymentShape, (parts) => arriving(parts, 'payment')),
+    'The payments that are allocated to the invoice.',
+  ),
+  NegativeAdjustmentsApplied: described(
+    arrivingColumn(appliedAdjustmentShape, (parts) => arriving(parts, 'negative_adjustment')),
+    'The credit notes and bad debts that are allocated to the invoice.',
+  ),
 })
 
 /** Writes a long invoice. */
@@ -380,54 +429,6 @@ export const invoiceFilters = {
   isWrittenOff: optional(flag()),
 } satisfies Properties
 
-const BracketOut = outObject({ QtyFrom: outNumber(), QtyTill: orNull(outNumber()), Price: outNumber() })
-
-export const ExplanationOut = outObject(
-  {
-    invoiceID: outId(),
-    Lines: outList(
-      outObject({
-        chargeID: outId(),
-        Kind: outWord(CHARGE_KINDS),
-        Facts: outObject({
-          From: orNull(day()),
-          To: orNull(outDate('Last covered day')),
-          WholeFrom: orNull(day()),
-          WholeTo: orNull(outDate('Last day of the whole period')),
-          Days: orNull(outInteger()),
-          WholeDays: orNull(outInteger()),
-          Price: outNumber(),
-          Quantity: outNumber(),
-          TotalQuantity: orNull(outNumber('All units of the cycle, of which this line may be a part')),
-          QuantityBefore: orNull(outNumber('What had been charged, where the line is a difference')),
-          Scheme: orNull(outWord(SCHEMES)),
-          Brackets: orNull(outList(BracketOut)),
-          subscriptionID: orNull(outId()),
-          Stretch: orNull(outInteger()),
-          Part: orNull(outInteger()),
-        }),
-        Formula: outText(),
-        Sentence: outText(),
-      }),
-    ),
-    Taxes: outList(
-      outObject({
-        Name: outText(),
-        Perc: outNumber(),
-        TaxNumber: orNull(outText()),
-        Category: orNull(outWord(TAX_CATEGORIES)),
-        ReasonCode: orNull(outText()),
-        Reason: orNull(outTaxReason()),
-        Base: outNumber(),
-        Amount: outNumber(),
-        Formula: outText(),
-        Sentence: outText(),
-      }),
-    ),
-  },
-  'InvoiceExplanation',
-)
-
 /** Returns the stored facts of a charge, as the engine explains and recomputes them. */
 export const factsOf = (charge: Charge, currency: string) => ({
   ...charge,
@@ -436,64 +437,3 @@ export const factsOf = (charge: Charge, currency: string) => ({
   currency,
   digits: digitsOf(currency),
 })
-
-function explainedToWire(explained: ChargeExplanation, timeZone: string) {
-  const { facts } = explained
-  const shownDay = (value: IsoDate | null) => (value === null ? null : dateWithOffset(value, timeZone))
-  return {
-    From: shownDay(facts.from),
-    To: shownDay(facts.to),
-    WholeFrom: shownDay(facts.wholeFrom),
-    WholeTo: shownDay(facts.wholeTo),
-    Days: facts.days,
-    WholeDays: facts.wholeDays,
-    Price: decimalDigits(facts.price),
-    Quantity: decimalDigits(facts.quantity),
-    TotalQuantity: facts.totalQuantity && decimalDigits(facts.totalQuantity),
-    QuantityBefore: facts.quantityBefore && decimalDigits(facts.quantityBefore),
-    Scheme: facts.priceList?.scheme ?? null,
-    Brackets:
-      facts.priceList?.list.map(({ from, till, price }) => ({
-        QtyFrom: decimalDigits(from ?? ZERO),
-        QtyTill: till === null ? null : decimalDigits(till),
-        Price: decimalDigits(price),
-      })) ?? null,
-  }
-}
-
-export function explanationToWire(
-  { invoice, charges, taxes }: Omit<InvoiceParts, 'customer'>,
-  spreads: ReadonlyMap<Id, Spread>,
-  timeZone: string,
-): ShapeOf<typeof ExplanationOut> {
-  const { currency } = invoice
-  const digits = digitsOf(currency)
-  return {
-    invoiceID: invoice.id,
-    Lines: charges.map((charge) => {
-      const spread = spreads.get(charge.id)
-      const explained = explainCharge({ ...factsOf(charge, currency), spread })
-      const by = pricedBy(charge, spread, 'en')
-      const facts = {
-        ...explainedToWire(explained, timeZone),
-        subscriptionID: charge.subscriptionId,
-        Stretch: charge.stretch,
-        Part: charge.part,
-      }
-      const Sentence = by === null ? explained.sentence : explained.sentence.replace(/\.$/, `; ${by}.`)
-      return { chargeID: charge.id, Kind: charge.kind, Facts: facts, Formula: explained.formula, Sentence }
-    }),
-    Taxes: taxes.map((tax) => ({
-      Name: tax.name,
-      Perc: decimalDigits(tax.rate),
-      TaxNumber: tax.taxNumber,
-      Category: tax.category,
-      ReasonCode: tax.reasonCode,
-      Reason: tax.reason,
-      Base: minorDigits(tax.baseMinor, digits),
-      Amount: minorDigits(tax.amountMinor, digits),
-      Formula: explainTax({ ...tax, digits, currency }).formula,
-      Sentence: explainTax({ ...tax, digits, currency }).sentence,
-    })),
-  }
-}

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { LEDGER_ACCOUNTS, LEDGER_EVENTS, LEDGER_RECORD_TYPES, type LedgerEvent } from '../../engine/money/postings.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, reference, text } from '../../platform/wire/fields.ts'
@@ -9,12 +11,21 @@ import type { LedgerBalance, LedgerEntry } from './read-queries.ts'
 const ENTRY_EVENTS = LEDGER_EVENTS.flatMap((event) => [event, `${event}_reversed`] as const)
 
 export const entryShape = recordShape<LedgerEntry>()('LedgerEntry', {
-  entryID: [outId(), ({ id }) => id],
-  Date: dayColumn(({ dated }) => dated),
-  PostedAt: [outDate('Instant'), ({ postedAt }) => postedAt],
-  Event: [outWord(ENTRY_EVENTS), ({ event, isReversal }) => (isReversal ? (`${event}_reversed` as const) : event)],
-  RecordType: [outWord(LEDGER_RECORD_TYPES), ({ recordType }) => recordType],
-  RecordID: [outId(), ({ recordId }) => recordId],
+  entryID: [described(outId(), identifies('ledger entry')), ({ id }) => id],
+  Date: described(
+    dayColumn(({ dated }) => dated),
+    SHARED.BookedDate,
+  ),
+  PostedAt: [described(outDate('Instant'), 'When the entry was written.'), ({ postedAt }) => postedAt],
+  Event: [
+    described(outWord(ENTRY_EVENTS), 'What wrote the entry, with `_reversed` where it takes another back.'),
+    ({ event, isReversal }) => (isReversal ? (`${event}_reversed` as const) : event),
+  ],
+  RecordType: [
+    described(outWord(LEDGER_RECORD_TYPES), 'The kind of record that the entry is about.'),
+    ({ recordType }) => recordType,
+  ],
+  RecordID: [described(outId(), identifies('record that the entry is about')), ({ recordId }) => recordId],
   Number: [
     orNull(
       outText({
@@ -34,20 +45,29 @@ export const entryShape = recordShape<LedgerEntry>()('LedgerEntry', {
     ({ reference: text }) => text,
   ],
   exportID: [orNull(outId('The export that it is in; null while it is in none')), ({ exportId }) => exportId],
-  customerID: [outId(), ({ customerId }) => customerId],
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Debit: [outWord(LEDGER_ACCOUNTS), ({ debit }) => debit],
-  Credit: [outWord(LEDGER_ACCOUNTS), ({ credit }) => credit],
-  TaxName: [orNull(outText()), ({ taxName }) => taxName],
-  Amount: amountColumn(({ amountMinor }) => amountMinor),
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Debit: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account that is debited.'), ({ debit }) => debit],
+  Credit: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account that is credited.'), ({ credit }) => credit],
+  TaxName: [described(orNull(outText()), SHARED.TaxName), ({ taxName }) => taxName],
+  Amount: described(
+    amountColumn(({ amountMinor }) => amountMinor),
+    'The amount that moves from the credited account to the debited one.',
+  ),
 })
 
 export const balanceShape = recordShape<LedgerBalance>()('LedgerBalance', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Account: [outWord(LEDGER_ACCOUNTS), ({ ledgerAccount }) => ledgerAccount],
-  TaxName: [orNull(outText()), ({ taxName }) => taxName],
-  Debit: amountColumn(({ debitMinor }) => debitMinor),
-  Credit: amountColumn(({ creditMinor }) => creditMinor),
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Account: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account.'), ({ ledgerAccount }) => ledgerAccount],
+  TaxName: [described(orNull(outText()), SHARED.TaxName), ({ taxName }) => taxName],
+  Debit: described(
+    amountColumn(({ debitMinor }) => debitMinor),
+    'The amount on the debit side.',
+  ),
+  Credit: described(
+    amountColumn(({ creditMinor }) => creditMinor),
+    'The amount on the credit side.',
+  ),
   Balance: amountColumn(({ debitMinor, creditMinor }) => debitMinor - creditMinor, 'Debit less Credit'),
 })
 

@@ -1,9 +1,10 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import { decimalField, flag, reference, text } from '../../platform/wire/fields.ts'
 import { isJsonObject, JsonNumber } from '../../platform/wire/json.ts'
 import {
   type BodyOf,
-  described,
   type Field,
   listOf,
   objectOf,
@@ -49,11 +50,14 @@ export const creditedInvoice = () =>
 export const creditReason = () => optional(text({ description: 'Why it was made' }))
 
 const entry = {
-  allocationID: optional(reference()),
-  amountApplied: required(positiveAmount(), 'AmtAllocated'),
-  invoiceID: optional(reference()),
-  invoiceNumber: optional(invoiceNumber()),
-  positiveAdjustmentID: optional(reference()),
+  allocationID: described(optional(reference()), identifies('allocation')),
+  amountApplied: described(
+    required(positiveAmount(), 'AmtAllocated'),
+    'How much of the money goes to this record, over 0.',
+  ),
+  invoiceID: described(optional(reference()), identifies('invoice')),
+  invoiceNumber: described(optional(invoiceNumber()), 'The number of the invoice, where invoiceID is not given.'),
+  positiveAdjustmentID: described(optional(reference()), identifies('positive adjustment')),
 } satisfies Properties
 
 const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID', 'creditNoteID'] })
@@ -101,15 +105,21 @@ export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
 })
 
 const linkedEntry = {
-  allocationID: optional(reference()),
+  allocationID: described(optional(reference()), identifies('allocation')),
   objectID: optional(
     described(
       reference(),
       'The identifier of the invoice on the other side, or with isAdjustment that of the adjustment.',
     ),
   ),
-  AmtAllocated: required(positiveAmount(), 'amountApplied'),
-  isAdjustment: optional(flag()),
+  AmtAllocated: described(
+    required(positiveAmount(), 'amountApplied'),
+    'How much of the adjustment goes to this record, over 0.',
+  ),
+  isAdjustment: described(
+    optional(flag()),
+    'Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.',
+  ),
 } satisfies Properties
 
 const LinkedEntryIn = objectOf(linkedEntry, { name: 'LinkedAllocationInput' })

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { GivenKind, OwedKind } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { NEGATIVE_KINDS, POSITIVE_KINDS } from '../../engine/money/postings.ts'
@@ -57,14 +59,14 @@ const allocationsOf = ({ currency, allocations }: Allocated<{ currency: string }
   allocations.map((allocation) => ({ ...allocation, currency }))
 
 /** Declares the allocations of money given, each with the identifier of the record under its own name. */
-const allocationsOfGiven = (own: 'paymentID' | 'creditNoteID') =>
+const allocationsOfGiven = (own: 'paymentID' | 'creditNoteID', name: string) =>
   recordsColumn(
     recordShape<AllocationOf>()(undefined, {
-      allocationID: [outId(), ({ id }) => id],
-      amountApplied: amountMinor,
+      allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
+      amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
       invoiceID: toInvoice,
       positiveAdjustmentID: toPositive,
-      [own]: [outId(), ({ givenId }: AllocationOf) => givenId],
+      [own]: [described(outId(), identifies(name)), ({ givenId }: AllocationOf) => givenId],
     }),
     allocationsOf,
   )
@@ -75,10 +77,16 @@ const allocationOfAdjustment = (
   isAdjustment: (allocation: AllocationOf) => boolean,
 ) =>
   recordShape<AllocationOf>()(undefined, {
-    allocationID: [outId(), ({ id }) => id],
+    allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
     objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
-    amountApplied: amountMinor,
-    isAdjustment: [outFlag(), isAdjustment],
+    amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
+    isAdjustment: [
+      described(
+        outFlag(),
+        'Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.',
+      ),
+      isAdjustment,
+    ],
   })
 
 const allocationOfNegative = allocationOfAdjustment(
@@ -91,47 +99,62 @@ const allocationOfPositive = allocationOfAdjustment(
 )
 
 export const paymentShape = recordShape<PaymentRecord>()('Payment', {
-  paymentID: own(outId(), 'id'),
-  customerID: own(outId(), 'customerId'),
-  Amount: amountMinor,
-  CurrencyCode: own(outText(), 'currency'),
-  Date: own(outDate('Instant'), 'paidAt'),
-  Memo: own(orNull(outText()), 'memo'),
-  Ref: own(orNull(outText()), 'ref'),
-  Method: own(outWord(METHODS), 'method'),
-  Status: [outWord(GIVEN_STATUSES), paymentStatus],
-  Allocations: allocationsOfGiven('paymentID'),
+  paymentID: described(own(outId(), 'id'), identifies('payment')),
+  customerID: described(own(outId(), 'customerId'), identifies('customer')),
+  Amount: described(amountMinor, 'The amount that was paid.'),
+  CurrencyCode: described(own(outText(), 'currency'), SHARED.CurrencyCode),
+  Date: described(own(outDate('Instant'), 'paidAt'), 'When the money came.'),
+  Memo: described(own(orNull(outText()), 'memo'), SHARED.Memo),
+  Ref: described(own(orNull(outText()), 'ref'), SHARED.Ref),
+  Method: described(own(outWord(METHODS), 'method'), 'The way in which the money came.'),
+  Status: [
+    described(
+      outWord(GIVEN_STATUSES),
+      'How much of the payment is allocated: all, a part or nothing; Pending until its money is sure, Failed without money.',
+    ),
+    paymentStatus,
+  ],
+  Allocations: described(allocationsOfGiven('paymentID', 'payment'), SHARED.Allocations),
 })
 
 /** Tax that a note takes back, in its currency. */
 type TakenOf = TaxOfNote & { currency: string }
 
 const takenTax = recordShape<TakenOf>()(undefined, {
-  invoiceID: [outId(), ({ invoiceId }) => invoiceId],
-  Name: [outText(), ({ name }) => name],
-  Perc: [outNumber(), ({ rate }) => decimalDigits(rate)],
-  Category: [orNull(outWord(TAX_CATEGORIES)), ({ category }) => category],
+  invoiceID: [described(outId(), identifies('invoice')), ({ invoiceId }) => invoiceId],
+  Name: [described(outText(), SHARED.TaxName), ({ name }) => name],
+  Perc: [described(outNumber(), SHARED.Perc), ({ rate }) => decimalDigits(rate)],
+  Category: [described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category), ({ category }) => category],
   Base: amountColumn(({ baseMinor }) => baseMinor, 'What of the invoice the tax was charged on'),
-  TaxAmount: amountMinor,
+  TaxAmount: described(amountMinor, 'The amount of the tax.'),
 })
 
 const correctedLine = recordShape<CorrectedLine & { currency: string }>()(undefined, {
-  chargeID: [outId(), ({ chargeId }) => chargeId],
-  Name: [outText(), ({ name }) => name],
-  AmountEx: amountColumn(({ netMinor }) => netMinor),
+  chargeID: [described(outId(), identifies('charge, a line of an invoice')), ({ chargeId }) => chargeId],
+  Name: [described(outText(), SHARED.LineName), ({ name }) => name],
+  AmountEx: described(
+    amountColumn(({ netMinor }) => netMinor),
+    SHARED.AmountEx,
+  ),
 })
 
 const inCurrencyOf = <Part>(parts: readonly Part[], currency: string) => parts.map((part) => ({ ...part, currency }))
 
 export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
-  creditNoteID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
-  Status: [outWord(GIVEN_STATUSES), allocatedStatus],
-  Date: dated,
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Amount: amountMinor,
-  CreditNumber: [outText(), ({ ref }) => ref ?? ''],
-  Memo: [orNull(outText()), ({ memo }) => memo],
+  creditNoteID: [described(outId(), identifies('credit note')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  Status: [
+    described(outWord(GIVEN_STATUSES), 'How much of the note is allocated: all, a part or nothing.'),
+    allocatedStatus,
+  ],
+  Date: described(dated, 'The day of the note.'),
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Amount: described(amountMinor, SHARED.NoteAmount),
+  CreditNumber: [described(outText(), SHARED.CreditNumber), ({ ref }) => ref ?? ''],
+  Memo: [
+    described(orNull(outText()), 'A note of your own. Where the credit note has no Reason it is printed.'),
+    ({ memo }) => memo,
+  ],
   Reason: [orNull(outText({ description: 'Why it was made' })), ({ reason }) => reason],
   invoiceID: [
     orNull(outId('The only invoice that it corrects; null where it corrects none, or several')),
@@ -141,19 +164,36 @@ export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
     (note) => note.amountMinor - taxesTaken(note.settlements),
     'Amount less the taxes that it takes back of the invoices that it corrects',
   ),
-  TotalTax: amountColumn(({ settlements }) => taxesTaken(settlements)),
-  Taxes: recordsColumn(takenTax, ({ settlements, currency }) => inCurrencyOf(takenTaxes(settlements), currency)),
-  Lines: recordsColumn(correctedLine, ({ lines, currency }) => inCurrencyOf(lines, currency)),
+  TotalTax: described(
+    amountColumn(({ settlements }) => taxesTaken(settlements)),
+    'The sum of all taxes.',
+  ),
+  Taxes: described(
+    recordsColumn(takenTax, ({ settlements, currency }) => inCurrencyOf(takenTaxes(settlements), currency)),
+    SHARED.Taxes,
+  ),
+  Lines: described(
+    recordsColumn(correctedLine, ({ lines, currency }) => inCurrencyOf(lines, currency)),
+    'The lines of invoices that the note gives back; empty where it takes a part of a total.',
+  ),
   Unsettled: amountColumn<NegativeRecord>(unsettledMinor, 'What of it corrects no invoice'),
-  isClosed: [outFlag(), ({ closedAt }) => closedAt !== null],
-  isSent: [outFlag(), ({ sentAt }) => sentAt !== null],
+  isClosed: [described(outFlag(), 'Whether what it corrects is fixed.'), ({ closedAt }) => closedAt !== null],
+  isSent: [
+    described(outFlag(), 'Whether the document was sent to the customer, by mail or otherwise.'),
+    ({ sentAt }) => sentAt !== null,
+  ],
   DateSent: [orNull(outDate('Instant at which it was first sent')), ({ sentAt }) => sentAt],
-  Allocations: allocationsOfGiven('creditNoteID'),
+  Allocations: described(allocationsOfGiven('creditNoteID', 'credit note'), SHARED.Allocations),
 })
 
 /** A credit note made for an invoice, with the refund of what was left of it. */
 export const invoiceCreditShape = recordShape<NegativeRecord & { refundAdjustmentId: Id | null }>()('InvoiceCredit', {
   ...creditNoteShape.columns,
+  Memo: described(creditNoteShape.columns['Memo']!, 'A note of your own.'),
+  Lines: described(
+    creditNoteShape.columns['Lines']!,
+    'The lines of the invoice that the note gives back; empty where it takes a part of the total.',
+  ),
   refundAdjustmentID: [
     orNull(outId('The refund that takes what was left of it; null without one')),
     ({ refundAdjustmentId }) => refundAdjustmentId,
@@ -166,24 +206,37 @@ const NOT_YET: Column<unknown, bigint | null> = [orNull(outId('Null: nothing has
 /** A credit note that is not made: what would be drawn for it is null, its number where none was sent. */
 export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('InvoiceCreditPreview', {
   ...creditNoteShape.columns,
+  Status: described(
+    creditNoteShape.columns['Status']!,
+    'How much of the note would be allocated: all, a part or nothing.',
+  ),
+  Amount: described(creditNoteShape.columns['Amount']!, 'The amount that the note would have, taxes included.'),
+  Memo: described(creditNoteShape.columns['Memo']!, 'A note of your own.'),
+  Lines: described(
+    creditNoteShape.columns['Lines']!,
+    'The lines of the invoice that the note would give back; empty where it takes a part of the total.',
+  ),
   creditNoteID: NOT_YET,
   CreditNumber: [orNull(outText({ description: 'As it was sent, else null' })), ({ ref }) => ref],
-  Allocations: recordsColumn(
-    recordShape<AllocationOf & { isOfRefund: boolean }>()(undefined, {
-      allocationID: NOT_YET,
-      amountApplied: amountMinor,
-      invoiceID: toInvoice,
-      positiveAdjustmentID: [
-        orNull(outId('0 where it is to an invoice; null where it is to the refund')),
-        (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
-      ],
-      creditNoteID: NOT_YET,
-    }),
-    (note: PreviewedCredit) =>
-      allocationsOf(note).map((allocation) => ({
-        ...allocation,
-        isOfRefund: allocation.owedKind === 'positive_adjustment' && allocation.owedId === note.refundAdjustmentId,
-      })),
+  Allocations: described(
+    recordsColumn(
+      recordShape<AllocationOf & { isOfRefund: boolean }>()(undefined, {
+        allocationID: NOT_YET,
+        amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
+        invoiceID: toInvoice,
+        positiveAdjustmentID: [
+          orNull(outId('0 where it is to an invoice; null where it is to the refund')),
+          (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
+        ],
+        creditNoteID: NOT_YET,
+      }),
+      (note: PreviewedCredit) =>
+        allocationsOf(note).map((allocation) => ({
+          ...allocation,
+          isOfRefund: allocation.owedKind === 'positive_adjustment' && allocation.owedId === note.refundAdjustmentId,
+        })),
+    ),
+    SHARED.Allocations,
   ),
   refundAdjustmentID: NOT_YET,
 })
@@ -191,22 +244,37 @@ export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('Invoice
 const LONG_WORDS = { Allocated: 'Allocated', Partial: 'Partially Allocated', Unallocated: 'Unallocated' } as const
 
 export const negativeShape = recordShape<NegativeRecord>()('NegativeAdjustment', {
-  customerID: [outId(), ({ customerId }) => customerId],
-  NegativeAdjustmentID: [outId(), ({ id }) => id],
-  NegativeAdjustmentType: [outWord(NEGATIVE_KINDS), ({ kind }) => kind],
-  Date: dated,
-  Amount: amountMinor,
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Status: [outWord(Object.values(LONG_WORDS)), (negative) => LONG_WORDS[allocatedStatus(negative)]],
-  isActive: [outFlag(), () => true],
-  isSuccess: [outFlag(), () => true],
-  Ref: [orNull(outText()), ({ ref }) => ref],
-  Memo: [orNull(outText()), ({ memo }) => memo],
-  TaxReliefDate: optionalDayColumn(({ reliefDate }) => reliefDate),
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  NegativeAdjustmentID: [described(outId(), identifies('negative adjustment')), ({ id }) => id],
+  NegativeAdjustmentType: [described(outWord(NEGATIVE_KINDS), 'The kind of negative adjustment.'), ({ kind }) => kind],
+  Date: described(dated, 'The day of the adjustment.'),
+  Amount: described(amountMinor, 'The amount of the adjustment.'),
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Status: [
+    described(outWord(Object.values(LONG_WORDS)), 'How much of it is allocated: all, a part or nothing.'),
+    (negative) => LONG_WORDS[allocatedStatus(negative)],
+  ],
+  isActive: [described(outFlag(), 'Always true: a deleted adjustment is not answered.'), () => true],
+  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
+  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
+  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
+  TaxReliefDate: described(
+    optionalDayColumn(({ reliefDate }) => reliefDate),
+    'The day on which the tax of the bad debt is taken back; null where it is not.',
+  ),
   Reason: [orNull(outText({ description: 'Why a credit note was made; null of a bad debt' })), ({ reason }) => reason],
-  isClosed: [outFlag(), ({ closedAt }) => closedAt !== null],
-  isSent: [outFlag(), ({ sentAt }) => sentAt !== null],
-  allocations: recordsColumn(allocationOfNegative, allocationsOf),
+  isClosed: [
+    described(outFlag(), 'Whether what it corrects is fixed; false of a bad debt.'),
+    ({ closedAt }) => closedAt !== null,
+  ],
+  isSent: [
+    described(outFlag(), 'Whether the document was sent to the customer, by mail or otherwise.'),
+    ({ sentAt }) => sentAt !== null,
+  ],
+  allocations: described(
+    recordsColumn(allocationOfNegative, allocationsOf),
+    'What the adjustment is allocated to, and how much of it.',
+  ),
 })
 
 /** Chooses how events show a negative adjustment: a credit note as `/v1/credits` answers it, a bad debt as `/v1/adjustment/get` does. */
@@ -214,23 +282,32 @@ export const negativeEventShape = ({ kind }: Pick<NegativeRecord, 'kind'>) =>
   kind === 'credit_note' ? creditNoteShape : negativeShape
 
 export const positiveShape = recordShape<PositiveRecord>()('PositiveAdjustment', {
-  customerID: [outId(), ({ customerId }) => customerId],
-  positiveAdjustmentID: [outId(), ({ id }) => id],
-  positiveAdjustmentType: [outWord(POSITIVE_KINDS), ({ kind }) => kind],
-  Date: dated,
-  DueDate: dayColumn(({ dueDate }) => dueDate),
-  Amount: amountMinor,
-  CurrencyCode: [outText(), ({ currency }) => currency],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  positiveAdjustmentID: [described(outId(), identifies('positive adjustment')), ({ id }) => id],
+  positiveAdjustmentType: [described(outWord(POSITIVE_KINDS), 'The kind of positive adjustment.'), ({ kind }) => kind],
+  Date: described(dated, 'The day of the adjustment.'),
+  DueDate: described(
+    dayColumn(({ dueDate }) => dueDate),
+    SHARED.DueDate,
+  ),
+  Amount: described(amountMinor, 'The amount of the adjustment.'),
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Status: [
-    outWord(['Paid', 'Partially Paid', 'Unpaid', 'Past Due']),
+    described(
+      outWord(['Paid', 'Partially Paid', 'Unpaid', 'Past Due']),
+      'How much of it is paid: all, a part or nothing; Past Due after its due date.',
+    ),
     (positive, { today }) =>
       positiveStatus({ ...positive, coveredMinor: positive.paidMinor + positive.negativeMinor, today }),
   ],
-  isActive: [outFlag(), () => true],
-  isSuccess: [outFlag(), () => true],
-  Ref: [orNull(outText()), ({ ref }) => ref],
-  Memo: [orNull(outText()), ({ memo }) => memo],
-  allocations: recordsColumn(allocationOfPositive, allocationsOf),
+  isActive: [described(outFlag(), 'Always true: a deleted adjustment is not answered.'), () => true],
+  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
+  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
+  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
+  allocations: described(
+    recordsColumn(allocationOfPositive, allocationsOf),
+    'What the adjustment is allocated to, and how much of it.',
+  ),
 })
 
 /** Writes a positive adjustment in pieces while its allocations arrive. */

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { longText, requiredReference } from '../../platform/wire/fields.ts'
 import {
@@ -14,17 +16,17 @@ import { outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { type Note, NOTE_TYPES, type NoteInput } from './queries.ts'
 
 export const noteShape = recordShape<Note>()('CustomerNote', {
-  customerNoteID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
-  DateUTC: [outDate('Instant'), ({ createdAt }) => createdAt],
-  Note: [outText(), ({ text }) => text],
-  NoteType: [outWord(NOTE_TYPES), ({ type }) => type],
+  customerNoteID: [described(outId(), identifies('note')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  DateUTC: [described(outDate('Instant'), 'When the note was written.'), ({ createdAt }) => createdAt],
+  Note: [described(outText(), 'The text of the note.'), ({ text }) => text],
+  NoteType: [described(outWord(NOTE_TYPES), 'What the note is about.'), ({ type }) => type],
 })
 
 const inputs = {
-  customerID: required(requiredReference()),
-  Note: required(longText()),
-  NoteType: optional(word(NOTE_TYPES)),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Note: described(required(longText()), 'The text of the note.'),
+  NoteType: described(optional(word(NOTE_TYPES)), 'What the note is about.'),
 } satisfies Properties
 
 export const NoteIn = objectOf(inputs, { name: 'CustomerNoteInput', ignored: ['customerNoteID', 'DateUTC'] })

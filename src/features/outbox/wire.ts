@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { reference } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
@@ -25,15 +27,24 @@ export const mailFilters = {
 } satisfies Properties
 
 export const mailShape = recordShape<Mail>()('OutboxMail', {
-  outboxID: [outId(), ({ id }) => id],
-  customerID: [orNull(outId()), ({ customerId }) => customerId],
-  To: [outText(), ({ to }) => to],
-  Template: [outWord(TEMPLATES), ({ template }) => template],
-  Subject: [outText(), ({ subject }) => subject],
-  Text: [outText(), ({ text }) => text],
-  Html: [outText(), ({ html }) => html],
-  Status: [outWord(Object.values(STATUS_WORDS)), ({ status }) => STATUS_WORDS[status]],
-  LastReply: [orNull(outText()), ({ lastReply }) => lastReply],
-  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
-  SentDate: [orNull(outDate('Instant')), ({ sentAt }) => sentAt],
+  outboxID: [described(outId(), identifies('mail')), ({ id }) => id],
+  customerID: [described(orNull(outId()), identifies('customer')), ({ customerId }) => customerId],
+  To: [described(outText(), 'Whom the mail goes to.'), ({ to }) => to],
+  Template: [described(outWord(TEMPLATES), 'What the mail is about.'), ({ template }) => template],
+  Subject: [described(outText(), 'The subject of the mail.'), ({ subject }) => subject],
+  Text: [described(outText(), 'The text of the mail.'), ({ text }) => text],
+  Html: [described(outText(), 'The text as HTML.'), ({ html }) => html],
+  Status: [
+    described(
+      outWord(Object.values(STATUS_WORDS)),
+      'Whether it waits, is being sent, was sent, failed for good, is held until a person sends it, or may or may not have arrived.',
+    ),
+    ({ status }) => STATUS_WORDS[status],
+  ],
+  LastReply: [
+    described(orNull(outText()), 'What the mail server replied last; null where it was not asked.'),
+    ({ lastReply }) => lastReply,
+  ],
+  CreatedDate: [described(outDate('Instant'), 'When the mail was written.'), ({ createdAt }) => createdAt],
+  SentDate: [described(orNull(outDate('Instant')), 'When it left; null until then.'), ({ sentAt }) => sentAt],
 })

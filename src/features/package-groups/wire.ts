@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { namesOfInputs, objectOf, type Properties, required } from '../../platform/wire/read.ts'
@@ -6,11 +8,11 @@ import { outId, outText } from '../../platform/wire/write.ts'
 import type { PackageGroup } from './queries.ts'
 
 export const packageGroupShape = recordShape<PackageGroup>()('PackageGroup', {
-  packageGroupID: [outId(), ({ id }) => id],
-  GroupName: [outText(), ({ name }) => name],
+  packageGroupID: [described(outId(), identifies('package group')), ({ id }) => id],
+  GroupName: [described(outText(), 'The name of the group.'), ({ name }) => name],
 })
 
-const inputs = { GroupName: required(text()) } satisfies Properties
+const inputs = { GroupName: described(required(text()), 'The name of the group.') } satisfies Properties
 
 export const PackageGroupIn = objectOf(inputs, { name: 'PackageGroupInput', ignored: ['packageGroupID'] })
 

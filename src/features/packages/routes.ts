@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { reference, text } from '../../platform/wire/fields.ts'
@@ -79,7 +81,7 @@ export const packageOperations = (): Operation[] => [
   ...packageVersionOperations(),
 ]
 
-const givenPackage = { packageID: optional(reference()) }
+const givenPackage = { packageID: described(optional(reference()), identifies('package')) }
 
 /** The interface names packageID as input of DELETE /v1/packages and not where it is carried: query and body both do. */
 const deleteByGivenId: Operation = writeOperation({

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -48,11 +50,14 @@ interface ShownTerm {
 }
 
 const termShape = recordShape<ShownTerm>()('PackageRateTerm', {
-  packageRateTermID: [outId(), ({ term }) => term.id],
-  packageRateID: [outId(), ({ rate }) => rate.id],
+  packageRateTermID: [described(outId(), identifies('price of one term')), ({ term }) => term.id],
+  packageRateID: [described(outId(), identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
   ChargePrice: [outNumber('Price of one term, up to 8 decimals'), ({ term }) => decimalDigits(term.price)],
-  ChargeTerm: [outInteger(), ({ term }) => term.term],
-  ChargeTermType: [outWord(TERM_TYPES), ({ term }) => term.termType],
+  ChargeTerm: [described(outInteger(), 'How many months or days the term has.'), ({ term }) => term.term],
+  ChargeTermType: [
+    described(outWord(TERM_TYPES), 'Whether the term counts months or days.'),
+    ({ term }) => term.termType,
+  ],
 })
 
 interface ShownRate {
@@ -63,60 +68,87 @@ interface ShownRate {
 const termsOf = ({ rate }: ShownRate): ShownTerm[] => rate.terms.map((term) => ({ term, rate }))
 
 const rateShape = recordShape<ShownRate>()('PackageVersionRate', {
-  packageRateID: [outId(), ({ rate }) => rate.id],
-  packageID: [outId(), ({ version }) => version.packageId],
-  CurrencyCode: [outText(), ({ rate }) => rate.currency],
-  SetupFee: [outNumber(), ({ rate }) => minorDigits(rate.setupFeeMinor, digitsOf(rate.currency))],
-  TrialFee: [outNumber(), ({ rate }) => minorDigits(rate.trialFeeMinor, digitsOf(rate.currency))],
-  TrialPeriod: [outInteger(), ({ rate }) => rate.trialPeriod],
-  TrialPeriodType: [outWord(TERM_TYPES), ({ rate }) => rate.trialPeriodType],
-  PackageRateTerms: recordsColumn(termShape, termsOf),
+  packageRateID: [described(outId(), identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
+  packageID: [described(outId(), identifies('package')), ({ version }) => version.packageId],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ rate }) => rate.currency],
+  SetupFee: [
+    described(outNumber(), 'The price that is charged once, with the first invoice.'),
+    ({ rate }) => minorDigits(rate.setupFeeMinor, digitsOf(rate.currency)),
+  ],
+  TrialFee: [
+    described(outNumber(), 'The price of the trial, charged when it begins.'),
+    ({ rate }) => minorDigits(rate.trialFeeMinor, digitsOf(rate.currency)),
+  ],
+  TrialPeriod: [
+    described(outInteger(), 'How many days or months the trial has; 0 means none.'),
+    ({ rate }) => rate.trialPeriod,
+  ],
+  TrialPeriodType: [described(outWord(TERM_TYPES), 'The unit of `TrialPeriod`.'), ({ rate }) => rate.trialPeriodType],
+  PackageRateTerms: described(recordsColumn(termShape, termsOf), 'The prices by length of term.'),
 })
 
 const ratesOf = (version: PackageVersion): ShownRate[] => version.rates.map((rate) => ({ rate, version }))
 
 export const packageVersionShape = recordShape<PackageVersion>()('PackageVersion', {
-  packageVersionID: [outId(), ({ id }) => id],
-  packageID: [outId(), ({ packageId }) => packageId],
-  VersionNo: [outInteger(), ({ versionNo }) => versionNo],
-  VersionName: [outText(), ({ name }) => name],
-  isDefault: [outFlag(), ({ isDefault }) => isDefault],
-  isActive: [outFlag(), ({ isActive }) => isActive],
-  SubscriptionCount: [outInteger(), ({ subscriptionCount }) => subscriptionCount],
-  packageVersionRates: recordsColumn(rateShape, ratesOf),
+  packageVersionID: [described(outId(), identifies('package version')), ({ id }) => id],
+  packageID: [described(outId(), identifies('package')), ({ packageId }) => packageId],
+  VersionNo: [described(outInteger(), 'The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
+  VersionName: [described(outText(), 'The name of the version, for those who work with it.'), ({ name }) => name],
+  isDefault: [
+    described(outFlag(), 'Whether it is the one that is taken where none is named.'),
+    ({ isDefault }) => isDefault,
+  ],
+  isActive: [
+    described(outFlag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+    ({ isActive }) => isActive,
+  ],
+  SubscriptionCount: [
+    described(outInteger(), 'How many subscriptions there are.'),
+    ({ subscriptionCount }) => subscriptionCount,
+  ],
+  packageVersionRates: described(
+    recordsColumn(rateShape, ratesOf),
+    'The rates of the version, one entry for each currency.',
+  ),
 })
 
 export const packageShape = recordShape<PackageTree>()('Package', {
-  packageID: [outId(), ({ owner }) => owner.id],
-  packageGroupID: [outId(), ({ owner }) => owner.groupId],
-  packageCode: [outText(), ({ owner }) => owner.code],
-  Name: [outText(), ({ owner }) => owner.name],
-  Descrip: [outText(), ({ owner }) => owner.description],
-  isActive: [outFlag(), ({ owner }) => owner.isActive],
+  packageID: [described(outId(), identifies('package')), ({ owner }) => owner.id],
+  packageGroupID: [described(outId(), identifies('package group')), ({ owner }) => owner.groupId],
+  packageCode: [described(outText(), SHARED.packageCode), ({ owner }) => owner.code],
+  Name: [described(outText(), 'The name of the package, as lists and invoices show it.'), ({ owner }) => owner.name],
+  Descrip: [described(outText(), 'A longer text about the package.'), ({ owner }) => owner.description],
+  isActive: [
+    described(outFlag(), 'Whether customers can subscribe to it; subscriptions that have it keep it.'),
+    ({ owner }) => owner.isActive,
+  ],
   GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
-  PackageVersions: recordsColumn(packageVersionShape, ({ versions }) => versions),
+  PackageVersions: described(
+    recordsColumn(packageVersionShape, ({ versions }) => versions),
+    'The versions of the package.',
+  ),
 })
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
 
 const termFields = {
-  ChargePrice: required(price()),
-  ChargeTerm: required(whole(1, DAYS_MAX)),
-  ChargeTermType: required(word(TERM_TYPES)),
+  ChargePrice: described(required(price()), 'The price of one term, without tax.'),
+  ChargeTerm: described(required(whole(1, DAYS_MAX)), 'How many months or days the term has.'),
+  ChargeTermType: described(required(word(TERM_TYPES)), 'Whether the term counts months or days.'),
 } satisfies Properties
 
 const rateFields = {
-  CurrencyCode: required(currencyCode()),
-  SetupFee: required(amount()),
-  TrialFee: required(amount()),
-  TrialPeriod: required(whole(0, DAYS_MAX)),
-  TrialPeriodType: required(word(TERM_TYPES)),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  SetupFee: described(required(amount()), 'The price that is charged once, with the first invoice.'),
+  TrialFee: described(required(amount()), 'The price of the trial, charged when it begins.'),
+  TrialPeriod: described(required(whole(0, DAYS_MAX)), 'How many days or months the trial has; 0 means none.'),
+  TrialPeriodType: described(required(word(TERM_TYPES)), 'The unit of `TrialPeriod`.'),
 } satisfies Properties
 
 const versionFields = {
-  VersionName: required(text()),
-  isActive: required(flag()),
-  isDefault: required(flag()),
+  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
+  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: described(required(flag()), 'Whether it is the one that is taken where none is named.'),
 } satisfies Properties
 
 const TermIn = objectOf(termFields, { name: 'PackageTermInput', ignored: ['packageRateTermID', 'packageRateID'] })
@@ -124,37 +156,49 @@ const terms = listOf(TermIn, { min: 1, max: TERMS_MAX, what: 'terms' })
 
 const RATE_COMPUTED = ['packageRateID', 'packageID', 'packageVersionID']
 const NewRateIn = objectOf(
-  { ...rateFields, PackageRateTerms: required(terms) },
+  { ...rateFields, PackageRateTerms: described(required(terms), 'The prices by length of term.') },
   { name: 'PackageRateAdd', ignored: RATE_COMPUTED },
 )
-const keptTerms = { ...rateFields, PackageRateTerms: optional(terms) } satisfies Properties
+const keptTerms = {
+  ...rateFields,
+  PackageRateTerms: described(optional(terms), 'The prices by length of term.'),
+} satisfies Properties
 const RateIn = objectOf(keptTerms, { name: 'PackageRateEdit', ignored: RATE_COMPUTED })
 
 const RATES = { min: 1, max: RATES_MAX, what: 'rates' }
 const VERSION_COMPUTED = ['packageVersionID', 'packageID', 'VersionNo', 'SubscriptionCount']
 const newVersionFields = {
   ...versionFields,
-  packageVersionRates: required(listOf(NewRateIn, RATES)),
+  packageVersionRates: described(
+    required(listOf(NewRateIn, RATES)),
+    'The rates of the version, one entry for each currency.',
+  ),
 } satisfies Properties
 export const NewPackageVersionIn = objectOf(newVersionFields, { name: 'PackageVersionAdd', ignored: VERSION_COMPUTED })
 
 /** An absent list of rates, or of a rate's terms, stays as it is. */
-const keptRates = { ...versionFields, packageVersionRates: optional(listOf(RateIn, RATES)) } satisfies Properties
+const keptRates = {
+  ...versionFields,
+  packageVersionRates: described(
+    optional(listOf(RateIn, RATES)),
+    'The rates of the version, one entry for each currency.',
+  ),
+} satisfies Properties
 export const PackageVersionIn = objectOf(keptRates, { name: 'PackageVersionEdit', ignored: VERSION_COMPUTED })
 
 const packageFields = {
-  packageGroupID: required(requiredReference()),
-  packageCode: required(text()),
-  Name: required(text()),
-  Descrip: required(longText()),
-  isActive: required(flag()),
+  packageGroupID: described(required(requiredReference()), identifies('package group')),
+  packageCode: described(required(text()), SHARED.packageCode),
+  Name: described(required(text()), 'The name of the package, as lists and invoices show it.'),
+  Descrip: described(required(longText()), 'A longer text about the package.'),
+  isActive: described(required(flag()), 'Whether customers can subscribe to it; subscriptions that have it keep it.'),
   GLCode: optional(
     glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
   ),
 } satisfies Properties
 
 export const NewPackageIn = objectOf(
-  { ...packageFields, PackageVersion: required(NewPackageVersionIn) },
+  { ...packageFields, PackageVersion: described(required(NewPackageVersionIn), 'The first version of the package.') },
   { name: 'PackageAdd', ignored: ['packageID', 'PackageVersions'] },
 )
 export const PackageIn = objectOf(packageFields, {

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { YEAR_MAX } from '../../kernel/calendar.ts'
 import { CARD_BRANDS } from '../../kernel/bank-numbers.ts'
@@ -55,31 +57,37 @@ const DEBIT_METHODS: Readonly<Record<BankKind, string>> = { debit_order: 'Debit 
 
 const BankAccountOut = outObject(
   {
-    DebitMethod: orNull(outWord(Object.values(DEBIT_METHODS))),
-    AccountType: orNull(outWord(['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'])),
-    AccountHolder: orNull(outText()),
-    Bank: orNull(outText()),
-    AccountNumber: orNull(outText()),
-    BranchCode: orNull(outText()),
-    IBAN: orNull(outText()),
-    BIC: orNull(outText()),
-    RoutingNumber: orNull(outText()),
-    LastFourDigits: orNull(outText()),
-    EMandateToken: orNull(outText()),
-    MandateReference: orNull(outText()),
-    MandateDate: orNull(outDate('Calendar date')),
+    DebitMethod: described(orNull(outWord(Object.values(DEBIT_METHODS))), 'The way in which the account is debited.'),
+    AccountType: described(
+      orNull(outWord(['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'])),
+      'The kind of bank account, as the bank names it.',
+    ),
+    AccountHolder: described(orNull(outText()), 'The name of the holder of the bank account.'),
+    Bank: described(orNull(outText()), 'The name of the bank.'),
+    AccountNumber: described(orNull(outText()), 'The number of the bank account.'),
+    BranchCode: described(orNull(outText()), 'The code of the branch of the bank.'),
+    IBAN: described(orNull(outText()), 'The international number of the bank account.'),
+    BIC: described(orNull(outText()), 'The international code of the bank.'),
+    RoutingNumber: described(orNull(outText()), 'The routing number of a bank in the United States.'),
+    LastFourDigits: described(orNull(outText()), 'The last four digits of the card or account.'),
+    EMandateToken: described(orNull(outText()), 'The token of the eMandate that allows the debits; null without one.'),
+    MandateReference: described(
+      orNull(outText()),
+      'The reference of the mandate, which the holder of the account knows.',
+    ),
+    MandateDate: described(orNull(outDate('Calendar date')), 'The day on which the mandate was signed.'),
   },
   'BankAccount',
 )
 
 const CreditCardOut = outObject(
   {
-    CardType: orNull(outWord(CARD_BRANDS)),
-    NameOnCard: orNull(outText()),
-    LastNameOnCard: orNull(outText()),
-    ExpiryMonth: orNull(outInteger()),
-    ExpiryYear: orNull(outInteger()),
-    LastFourDigits: orNull(outText()),
+    CardType: described(orNull(outWord(CARD_BRANDS)), 'The brand of the card.'),
+    NameOnCard: described(orNull(outText()), 'The first name on the card.'),
+    LastNameOnCard: described(orNull(outText()), 'The last name on the card.'),
+    ExpiryMonth: described(orNull(outInteger()), 'The month in which the card expires, 1 to 12.'),
+    ExpiryYear: described(orNull(outInteger()), 'The year in which the card expires, in four digits.'),
+    LastFourDigits: described(orNull(outText()), 'The last four digits of the card or account.'),
   },
   'CreditCard',
 )
@@ -131,17 +139,29 @@ function creditCardToWire(m: MethodView) {
 }
 
 export const methodShape = recordShape<MethodView>()('PaymentMethod', {
-  paymentMethodID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
+  paymentMethodID: [described(outId(), identifies('payment method')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
   PaymentMethodType: [
-    outWord(['bank_account', 'credit_card']),
+    described(outWord(['bank_account', 'credit_card']), 'Whether it is a card or a bank account.'),
     ({ kind }) => (kind === 'credit_card' ? kind : 'bank_account'),
   ],
-  isPrimary: [outFlag(), ({ isPrimary }) => isPrimary],
-  isValid: [outFlag(), (method, { today }) => isValidOn(method, today)],
+  isPrimary: [described(outFlag(), 'Whether it is the one that is used first.'), ({ isPrimary }) => isPrimary],
+  isValid: [
+    described(
+      outFlag(),
+      'Whether the method can be charged: a bank account once it was validated, a card until its gateway refuses it for good.',
+    ),
+    (method, { today }) => isValidOn(method, today),
+  ],
   gatewayID: [orNull(outId('The gateway that keeps the card')), ({ gatewayId }) => gatewayId],
-  BankAccount: [orNull(BankAccountOut), (method, { timeZone }) => bankAccountToWire(method, timeZone)],
-  CreditCard: [orNull(CreditCardOut), creditCardToWire],
+  BankAccount: [
+    described(orNull(BankAccountOut), 'The bank account; null where the method is a card.'),
+    (method, { timeZone }) => bankAccountToWire(method, timeZone),
+  ],
+  CreditCard: [
+    described(orNull(CreditCardOut), 'The card; null where the method is a bank account.'),
+    creditCardToWire,
+  ],
 })
 
 export const methodFilters = { isDetailed: optional(flag()) }
@@ -209,20 +229,23 @@ const pastedWhole = (field: Field<number>): Field<number> => ({
 
 const CreditCardIn = objectOf(
   {
-    CardType: required(word(CARD_BRANDS, { anyCase: true })),
+    CardType: described(required(word(CARD_BRANDS, { anyCase: true })), 'The brand of the card.'),
     Number: required(cardNumber),
-    NameOnCard: required(text({ max: NAME_MAX })),
-    LastNameOnCard: required(text({ max: NAME_MAX })),
-    ExpiryMonth: required(pastedWhole(whole(1, 12))),
-    ExpiryYear: required(pastedWhole(whole(2000, YEAR_MAX))),
+    NameOnCard: described(required(text({ max: NAME_MAX })), 'The first name on the card.'),
+    LastNameOnCard: described(required(text({ max: NAME_MAX })), 'The last name on the card.'),
+    ExpiryMonth: described(required(pastedWhole(whole(1, 12))), 'The month in which the card expires, 1 to 12.'),
+    ExpiryYear: described(
+      required(pastedWhole(whole(2000, YEAR_MAX))),
+      'The year in which the card expires, in four digits.',
+    ),
   },
   { name: 'CreditCardInput', ignored: ['LastFourDigits'] },
 )
 
 const cardInputs = {
-  customerID: required(requiredReference()),
-  isPrimary: required(flag()),
-  CreditCard: required(CreditCardIn),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  isPrimary: described(required(flag()), 'Whether it is the one that is used first.'),
+  CreditCard: described(required(CreditCardIn), 'The card; null where the method is a bank account.'),
 }
 const COMPUTED = ['paymentMethodID', 'isValid', 'PaymentMethodType', 'gatewayID']
 export const CardMethodIn = objectOf(cardInputs, { name: 'CardMethodInput', ignored: [...COMPUTED, 'BankAccount'] })
@@ -248,26 +271,44 @@ export const bankNumber = (max: number): Field<string> => ({
 })
 
 const bankInputs = {
-  Method: required(bankKind, 'DebitMethod'),
-  AccountType: required(word(ACCOUNT_TYPES, { anyCase: true })),
-  AccountHolder: required(nameBesideNumber(NAME_MAX)),
-  Bank: required(nameBesideNumber(NAME_MAX)),
-  AccountNumber: optional(bankNumber(50)),
-  BranchCode: optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
-  RoutingNumber: optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),
-  IBAN: optional(bankNumber(70)),
-  BIC: optional(text({ max: 30 })),
-  EMandateToken: optional(bankNumber(200)),
-  MandateReference: optional(text({ max: 35 })),
-  MandateDate: optional(date()),
+  Method: described(
+    required(bankKind, 'DebitMethod'),
+    'The way in which the account is debited: by a debit order, in the United States (ach), or in the euro area (sepa).',
+  ),
+  AccountType: described(
+    required(word(ACCOUNT_TYPES, { anyCase: true })),
+    'The kind of bank account, as the bank names it.',
+  ),
+  AccountHolder: described(required(nameBesideNumber(NAME_MAX)), 'The name of the holder of the bank account.'),
+  Bank: described(required(nameBesideNumber(NAME_MAX)), 'The name of the bank.'),
+  AccountNumber: described(optional(bankNumber(50)), 'The number of the bank account.'),
+  BranchCode: described(
+    optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
+    'The code of the branch of the bank.',
+  ),
+  RoutingNumber: described(
+    optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),
+    'The routing number of a bank in the United States.',
+  ),
+  IBAN: described(optional(bankNumber(70)), 'The international number of the bank account.'),
+  BIC: described(optional(text({ max: 30 })), 'The international code of the bank.'),
+  EMandateToken: described(
+    optional(bankNumber(200)),
+    'The token of the eMandate that allows the debits; null without one.',
+  ),
+  MandateReference: described(
+    optional(text({ max: 35 })),
+    'The reference of the mandate, which the holder of the account knows.',
+  ),
+  MandateDate: described(optional(date()), 'The day on which the mandate was signed.'),
 }
 const BankAccountIn = objectOf(bankInputs, { name: 'BankAccountInput', ignored: ['LastFourDigits'] })
 export type BankAccountBody = BodyOf<typeof bankInputs>
 
 const bankMethodInputs = {
-  customerID: required(requiredReference()),
-  isPrimary: required(flag()),
-  BankAccount: required(BankAccountIn),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  isPrimary: described(required(flag()), 'Whether it is the one that is used first.'),
+  BankAccount: described(required(BankAccountIn), 'The bank account; null where the method is a card.'),
 }
 export const BankMethodIn = objectOf(bankMethodInputs, {
   name: 'BankMethodInput',
@@ -276,8 +317,8 @@ export const BankMethodIn = objectOf(bankMethodInputs, {
 export type BankMethodBody = BodyOf<typeof bankMethodInputs>
 
 const validationInputs = {
-  BankAccount: required(BankAccountIn),
-  customerID: optional(requiredReference()),
+  BankAccount: described(required(BankAccountIn), 'The bank account; null where the method is a card.'),
+  customerID: described(optional(requiredReference()), identifies('customer')),
 }
 export const ValidationIn = objectOf(validationInputs, {
   name: 'BankAccountValidation',

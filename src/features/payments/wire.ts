@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Account } from '../../kernel/context.ts'
 import { dateIn } from '../../kernel/zone.ts'
@@ -8,15 +10,15 @@ import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../mon
 import { METHODS, type NewPayment } from '../money/payment-queries.ts'
 
 const inputs = {
-  customerID: required(requiredReference()),
-  Amount: required(positiveAmount()),
-  CurrencyCode: required(currencyCode()),
-  Date: required(instant()),
-  Method: required(word(METHODS, { anyCase: true })),
-  Memo: optional(longText()),
-  Ref: optional(text()),
-  AutoApply: optional(flag(), 'isAutoApply'),
-  Allocations: optional(allocationsIn(), 'allocations', 'LinkedAllocations'),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  Amount: described(required(positiveAmount()), 'The amount that was paid, over 0.'),
+  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
+  Date: described(required(instant()), 'When the money came; its day in the zone of the account counts in the books.'),
+  Method: described(required(word(METHODS, { anyCase: true })), 'The way in which the money came.'),
+  Memo: described(optional(longText()), SHARED.Memo),
+  Ref: described(optional(text()), SHARED.Ref),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
+  Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
 } satisfies Properties
 
 const COMPUTED = ['paymentID', 'Status']
@@ -26,7 +28,10 @@ export const PaymentIn = withoutListWhereAutoApply(
 )
 /** Rule: of a payment that was received elsewhere a receipt goes out only where it is asked for. */
 export const NewPaymentIn = withoutListWhereAutoApply(
-  objectOf({ ...inputs, sendReceipt: optional(flag()) }, { name: 'PaymentAdd', ignored: COMPUTED }),
+  objectOf(
+    { ...inputs, sendReceipt: described(optional(flag()), 'Whether a receipt is mailed to the customer.') },
+    { name: 'PaymentAdd', ignored: COMPUTED },
+  ),
 )
 export type PaymentBody = BodyOf<typeof inputs>
 
@@ -54,5 +59,8 @@ export function paymentFromWire(
   }
 }
 
-const failing = { Date: required(date()), Reason: required(text()) } satisfies Properties
+const failing = {
+  Date: described(required(date()), 'The day on which the payment failed; its allocations end on it.'),
+  Reason: described(required(text()), 'Why the payment failed, as the bank says.'),
+} satisfies Properties
 export const FailIn = objectOf(failing, { name: 'PaymentFailure' })

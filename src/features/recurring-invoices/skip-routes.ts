@@ -4,7 +4,11 @@ import { skipRecurringDue } from './failing.ts'
 import { loadRecurringInvoice, recordRecurringEvent, recurringKind } from './record.ts'
 import { recurringEtag } from './wire.ts'
 
-const SkippedOut = skipOut(['period'], 'SkippedPeriods')
+const SkippedOut = skipOut(
+  ['period'],
+  'SkippedPeriods',
+  'Always `period`: a recurring invoice is skipped by whole periods.',
+)
 
 /** Declares billing what is due at 0.00: the way out where it cannot be billed. */
 export const skipRecurringOperation = (): Operation =>

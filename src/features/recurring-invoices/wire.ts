@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { nextRecurringRenewal, resumeRecurring } from '../../engine/recurring.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
@@ -53,28 +55,28 @@ const chargesOf = ({ recurring: { currency }, charges, amounts }: ShownRecurring
   charges.map((charge, index) => ({ ...charge, index, currency, amounts }))
 
 const taxShape = recordShape<RecurringTax>()(undefined, {
-  recurringinvoiceTaxID: [outId(), (tax) => tax.id],
-  recurringinvoiceID: [outId(), (tax) => tax.recurringInvoiceId],
-  Name: [outText(), (tax) => tax.name],
-  Perc: [outNumber('A fraction from 0 to 1'), (tax) => decimalDigits(tax.rate)],
-  Category: [orNull(outWord(TAX_CATEGORIES)), (tax) => tax.category],
-  ReasonCode: [orNull(outText()), (tax) => tax.reasonCode],
+  recurringinvoiceTaxID: [described(outId(), identifies('tax of the recurring invoice')), (tax) => tax.id],
+  recurringinvoiceID: [described(outId(), identifies('recurring invoice')), (tax) => tax.recurringInvoiceId],
+  Name: [described(outText(), SHARED.TaxName), (tax) => tax.name],
+  Perc: [described(outNumber('A fraction from 0 to 1'), SHARED.Perc), (tax) => decimalDigits(tax.rate)],
+  Category: [described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category), (tax) => tax.category],
+  ReasonCode: [described(orNull(outText()), SHARED.ReasonCode), (tax) => tax.reasonCode],
   Reason: [orNull(outTaxReason()), (tax) => tax.reason],
 })
 
 const chargeShape = recordShape<ShownCharge>()(undefined, {
-  recurInvoiceChargeID: [outId(), (charge) => charge.id],
-  recurInvoiceID: [outId(), (charge) => charge.recurringInvoiceId],
-  Line: [orNull(outText()), (charge) => charge.name],
-  Descrip: [orNull(outText()), (charge) => charge.description],
-  Qty: [outNumber(), (charge) => decimalDigits(charge.quantity)],
+  recurInvoiceChargeID: [described(outId(), identifies('line of the recurring invoice')), (charge) => charge.id],
+  recurInvoiceID: [described(outId(), identifies('recurring invoice')), (charge) => charge.recurringInvoiceId],
+  Line: [described(orNull(outText()), SHARED.LineName), (charge) => charge.name],
+  Descrip: [described(orNull(outText()), 'The longer text of the line.'), (charge) => charge.description],
+  Qty: [described(outNumber(), 'The quantity of the line.'), (charge) => decimalDigits(charge.quantity)],
   UnitCostEx: [outNumber('Excluding tax'), (charge) => decimalDigits(charge.unitPrice)],
   AmountEx: amountColumn(({ amounts, index }) => amounts.netMinor[index]!, 'UnitCostEx × Qty, rounded'),
   AmountInc: amountColumn(
     ({ amounts, index }) => amounts.grossMinor[index]!,
     'AmountEx and its taxes: its own, else those that match today',
   ),
-  DisplayOrder: [outInteger(), ({ index }) => index + 1],
+  DisplayOrder: [described(outInteger(), 'The place of the line on the document.'), ({ index }) => index + 1],
 })
 
 /** The record of the event that a recurring invoice has expired. */
@@ -85,36 +87,72 @@ export const RecurringExpiredOut = outObject({
 })
 
 export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', {
-  recurInvoiceID: [outId(), ({ recurring: r }) => r.id],
-  customerID: [outId(), ({ recurring: r }) => r.customerId],
-  CurrencyCode: [outText(), ({ recurring: r }) => r.currency],
-  Reference: [outText(), ({ recurring: r }) => r.reference],
-  Term: [outInteger(), ({ recurring: r }) => r.term],
-  TermType: [outWord(TERM_TYPES), ({ recurring: r }) => r.termType],
-  StartDate: dayColumn(({ recurring: r }) => r.startDate),
-  EndDate: optionalDayColumn(({ recurring: r }) => r.endDate),
-  lastInvDate: optionalDayColumn(({ recurring: r }) => r.lastInvoiceDate),
-  lastRenewDate: optionalDayColumn(({ recurring: r }) => r.lastFrom),
-  nextRenewDate: optionalDayColumn(({ recurring: r }, { today }) => nextRenewal(r, today)),
-  isExpired: [outFlag(), ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Expired'],
-  isCancelled: [outFlag(), ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Cancelled'],
-  numDaysBeforeToInv: [outInteger(), ({ recurring: r }) => r.leadDays],
-  LastModified: [outDate('Instant'), ({ recurring: r }) => r.lastModified],
+  recurInvoiceID: [described(outId(), identifies('recurring invoice')), ({ recurring: r }) => r.id],
+  customerID: [described(outId(), identifies('customer')), ({ recurring: r }) => r.customerId],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ recurring: r }) => r.currency],
+  Reference: [described(outText(), SHARED.Reference), ({ recurring: r }) => r.reference],
+  Term: [described(outInteger(), SHARED.Term), ({ recurring: r }) => r.term],
+  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), ({ recurring: r }) => r.termType],
+  StartDate: described(
+    dayColumn(({ recurring: r }) => r.startDate),
+    'The day on which it begins.',
+  ),
+  EndDate: described(
+    optionalDayColumn(({ recurring: r }) => r.endDate),
+    'The day on which it ends, which is not billed any more; null where it goes on.',
+  ),
+  lastInvDate: described(
+    optionalDayColumn(({ recurring: r }) => r.lastInvoiceDate),
+    'The day of its newest invoice; null before the first.',
+  ),
+  lastRenewDate: described(
+    optionalDayColumn(({ recurring: r }) => r.lastFrom),
+    'The day on which the present term began; null before the first.',
+  ),
+  nextRenewDate: described(
+    optionalDayColumn(({ recurring: r }, { today }) => nextRenewal(r, today)),
+    'The day on which the next term begins; null where none does.',
+  ),
+  isExpired: [
+    described(outFlag(), 'Whether the record has come to its end.'),
+    ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Expired',
+  ],
+  isCancelled: [
+    described(outFlag(), SHARED.isCancelled),
+    ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Cancelled',
+  ],
+  numDaysBeforeToInv: [described(outInteger(), SHARED.numDaysBeforeToInv), ({ recurring: r }) => r.leadDays],
+  LastModified: [described(outDate('Instant'), SHARED.LastUpdated), ({ recurring: r }) => r.lastModified],
   SuspendedDate: [
     orNull(outDate('Instant: since when its customer is suspended')),
     ({ recurring: r }) => r.suspendedAt,
   ],
-  comp_Status: [outWord(STATUSES), ({ recurring: r }, { today }) => recurringStatusOf(r, today)],
-  CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), ({ recurring: r }) => r.collectionMethod],
-  gatewayID: [orNull(outId()), ({ recurring: r }) => r.gatewayId],
-  customerPaymentMethodID: [orNull(outId()), ({ recurring: r }) => r.paymentMethodId],
-  InvoiceTerms: [orNull(outText()), ({ recurring: r }) => r.terms],
-  InvoiceNotes: [orNull(outText()), ({ recurring: r }) => r.notes],
+  comp_Status: [
+    described(outWord(STATUSES), 'The state of the recurring invoice.'),
+    ({ recurring: r }, { today }) => recurringStatusOf(r, today),
+  ],
+  CollectionMethod: [
+    described(
+      orNull(outWord(COLLECTION_METHODS)),
+      'The way in which its invoices are collected; null: as the customer pays.',
+    ),
+    ({ recurring: r }) => r.collectionMethod,
+  ],
+  gatewayID: [described(orNull(outId()), identifies('gateway')), ({ recurring: r }) => r.gatewayId],
+  customerPaymentMethodID: [
+    described(orNull(outId()), identifies('payment method')),
+    ({ recurring: r }) => r.paymentMethodId,
+  ],
+  InvoiceTerms: [
+    described(orNull(outText()), 'The terms of payment that stand on its invoices.'),
+    ({ recurring: r }) => r.terms,
+  ],
+  InvoiceNotes: [described(orNull(outText()), 'The notes that stand on its invoices.'), ({ recurring: r }) => r.notes],
   Taxes: [
-    orNull({ schema: taxShape.list.schema, write: String }),
+    described(orNull({ schema: taxShape.list.schema, write: String }), SHARED.Taxes),
     ({ recurring: r, taxes }, writing) => (r.hasOwnTaxes ? taxShape.list.write(taxes, writing) : null),
   ],
-  RecurInvoiceCharges: recordsColumn(chargeShape, chargesOf),
+  RecurInvoiceCharges: described(recordsColumn(chargeShape, chargesOf), 'The lines of each of its invoices.'),
 })
 
 /**
@@ -132,19 +170,22 @@ function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
 }
 
 const inputs = {
-  customerID: required(requiredReference()),
-  RecurInvoiceCharges: required(chargesIn(), 'RecurInvoiceCharge'),
-  CurrencyCode: optional(currencyCode()),
-  Reference: optional(text(), 'reference'),
-  Term: optional(whole(1, DAYS_MAX)),
-  TermType: optional(word(TERM_TYPES)),
-  StartDate: optional(date()),
-  EndDate: optional(date()),
-  numDaysBeforeToInv: optional(whole(0, LEAD_DAYS_MAX)),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  RecurInvoiceCharges: described(required(chargesIn(), 'RecurInvoiceCharge'), 'The lines of each of its invoices.'),
+  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
+  Reference: described(optional(text(), 'reference'), SHARED.Reference),
+  Term: described(optional(whole(1, DAYS_MAX)), SHARED.Term),
+  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
+  StartDate: described(optional(date()), 'The day on which it begins.'),
+  EndDate: described(
+    optional(date()),
+    'The day on which it ends, which is not billed any more; null where it goes on.',
+  ),
+  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv),
   ...collectionIn,
-  InvoiceTerms: optional(longText()),
-  InvoiceNotes: optional(longText()),
-  Taxes: optional(taxesIn()),
+  InvoiceTerms: described(optional(longText()), 'The terms of payment that stand on its invoices.'),
+  InvoiceNotes: described(optional(longText()), 'The notes that stand on its invoices.'),
+  Taxes: described(optional(taxesIn()), 'The taxes of all its lines; an empty list means none.'),
 } satisfies Properties
 
 const COMPUTED = [

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, text } from '../../platform/wire/fields.ts'
 import { objectOf, optional, required } from '../../platform/wire/read.ts'
@@ -6,23 +8,42 @@ import { positiveAmount } from '../money/allocation-wire.ts'
 import { type PaymentRefund, REFUND_STATES } from './queries.ts'
 
 export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
-  refundID: [outId(), ({ id }) => id],
-  Amount: amountColumn(({ amountMinor }) => amountMinor),
-  State: [outWord(REFUND_STATES), ({ state }) => state],
+  refundID: [described(outId(), identifies('refund')), ({ id }) => id],
+  Amount: described(
+    amountColumn(({ amountMinor }) => amountMinor),
+    'The amount that is given back.',
+  ),
+  State: [
+    described(outWord(REFUND_STATES), 'Whether the refund waits for the gateway, succeeded or failed.'),
+    ({ state }) => state,
+  ],
   AdjustmentID: [
     orNull(outId('The refund as a positive adjustment; null until it succeeded')),
     ({ adjustmentId }) => adjustmentId,
   ],
-  Message: [orNull(outText()), ({ message }) => message],
-  Date: dayColumn(({ dated }) => dated),
+  Message: [described(orNull(outText()), SHARED.Problem), ({ message }) => message],
+  Date: described(
+    dayColumn(({ dated }) => dated),
+    'The day of the refund.',
+  ),
 })
 
-export const RefundIn = objectOf({ Amount: optional(positiveAmount()) }, { name: 'PaymentRefundAdd' })
+export const RefundIn = objectOf(
+  { Amount: described(optional(positiveAmount()), 'The amount that is given back, at most what is not allocated.') },
+  { name: 'PaymentRefundAdd' },
+)
 
-export const RefundMadeOut = outObject({ AdjustmentID: outId() }, 'PaymentRefundMade')
-export const RefundBegunOut = outObject({ refundID: outId() }, 'PaymentRefundBegun')
+export const RefundMadeOut = outObject(
+  { AdjustmentID: described(outId(), identifies('adjustment')) },
+  'PaymentRefundMade',
+)
+export const RefundBegunOut = outObject({ refundID: described(outId(), identifies('refund')) }, 'PaymentRefundBegun')
 
 export const ResultIn = objectOf(
-  { Success: required(flag()), Reason: optional(text()), Date: optional(date()) },
+  {
+    Success: described(required(flag()), 'Whether the money was given back.'),
+    Reason: described(optional(text()), 'Why it was not; only with Success false.'),
+    Date: described(optional(date()), 'The day on which it was given back, or refused.'),
+  },
   { name: 'PaymentRefundResult' },
 )

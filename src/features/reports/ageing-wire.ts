@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { type Age, AGES, MOVEMENT_TYPES, sumOfAges } from '../../engine/money/statement.ts'
 import { amountColumn, type Column, dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { type Digits, orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
@@ -15,9 +17,9 @@ const AGE_OF_OPEN: Readonly<Record<Age, string>> = {
 }
 
 const customerColumns = {
-  customerID: [outId(), ({ customerId }: Aged) => customerId],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }: Aged) => customerId],
   Name: [outText({ description: 'Of the customer, as it is now' }), ({ customerName }: Aged) => customerName],
-  CurrencyCode: [outText(), ({ currency }: Aged) => currency],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: Aged) => currency],
 } as const
 
 const amountColumns = {
@@ -41,11 +43,20 @@ export const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColu
 
 export const openItemShape = recordShape<OpenItem>()('OpenItem', {
   ...customerColumns,
-  Type: [outWord(MOVEMENT_TYPES), ({ type }) => type],
+  Type: [
+    described(outWord(MOVEMENT_TYPES), 'What made it: an invoice, a payment, a note, or an adjustment.'),
+    ({ type }) => type,
+  ],
   DocumentID: [outId('Identifier of the document among those of its Type'), ({ id }) => id],
   Number: [orNull(outText({ description: 'Number or reference of the document' })), ({ number }) => number],
-  Date: dayColumn(({ dated }) => dated),
-  DueDate: optionalDayColumn(({ dueDate }) => dueDate),
+  Date: described(
+    dayColumn(({ dated }) => dated),
+    'The day of the document.',
+  ),
+  DueDate: described(
+    optionalDayColumn(({ dueDate }) => dueDate),
+    SHARED.DueDate,
+  ),
   Amount: amountColumn(({ amountMinor }) => amountMinor, 'Of the whole document'),
   ...amountColumns,
 })

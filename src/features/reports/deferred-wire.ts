@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
@@ -10,16 +12,22 @@ const currencyCell: CsvColumn<Deferred> = ['CurrencyCode', ({ currency }) => tex
 const deferredCell: CsvColumn<Deferred> = ['Deferred', amountCell(({ amountMinor }) => amountMinor)]
 
 const ofMonths = recordShape<Deferred>()('DeferredByMonth', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Month: [outText({ description: 'Month that the amount belongs to, YYYY-MM' }), ({ month }) => month],
   Deferred: amount,
 })
 
 const ofPackages = recordShape<Deferred>()('DeferredByPackage', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Kind: [outWord(SALES_KINDS), ({ kind }) => kind],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Kind: [
+    described(
+      outWord(SALES_KINDS),
+      'Where the revenue comes from: subscriptions, recurring invoices, invoices by hand, or notes that correct no invoice yet (unsettled).',
+    ),
+    ({ kind }) => kind,
+  ],
   packageID: [orNull(outId('Null of lines that are for no package')), ({ packageId }) => packageId],
-  packageCode: [orNull(outText()), ({ code }) => code],
+  packageCode: [described(orNull(outText()), SHARED.packageCode), ({ code }) => code],
   Name: [orNull(outText({ description: 'Of the package, as it is now' })), ({ name }) => name],
   Deferred: amount,
 })

@@ -1,5 +1,6 @@
+import { described } from '../../platform/wire/described.ts'
 import { currencyCode, date } from '../../platform/wire/fields.ts'
-import { described, objectOf, optional, word } from '../../platform/wire/read.ts'
+import { objectOf, optional, word } from '../../platform/wire/read.ts'
 import { REPORT_LOCALES } from './csv.ts'
 
 /** Parameters of reports. */

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type Columns, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
 import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
@@ -9,8 +11,14 @@ const netOf = ({ turnoverMinor, turnoverTakenBackMinor }: RevenueOfPeriod): bigi
   turnoverMinor - turnoverTakenBackMinor
 
 const head = {
-  CurrencyCode: [outText(), ({ currency }: RevenueOfPeriod) => currency],
-  Kind: [outWord(SALES_KINDS), ({ kind }: RevenueOfPeriod) => kind],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: RevenueOfPeriod) => currency],
+  Kind: [
+    described(
+      outWord(SALES_KINDS),
+      'Where the revenue comes from: subscriptions, recurring invoices, invoices by hand, or notes that correct no invoice yet (unsettled).',
+    ),
+    ({ kind }: RevenueOfPeriod) => kind,
+  ],
 } as const
 
 const amounts = {
@@ -27,7 +35,10 @@ const amounts = {
 
 const item = (id: string, code: string, what: string): Columns<RevenueOfPeriod> => ({
   [id]: [orNull(outId(`Null of lines that are for no ${what}`)), ({ itemId }) => itemId],
-  [code]: [orNull(outText()), ({ code: written }) => written],
+  [code]: [
+    described(orNull(outText()), `The code of the ${what}, unique within the account.`),
+    ({ code: written }) => written,
+  ],
   Name: [orNull(outText({ description: `Of the ${what}, as it is now` })), ({ name }) => name],
 })
 

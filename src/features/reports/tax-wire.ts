@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -10,7 +12,7 @@ const CATEGORIES = [...TAX_CATEGORIES, 'unsettled'] as const
 type Category = (typeof CATEGORIES)[number]
 
 const category = [
-  orNull(outWord(CATEGORIES)),
+  described(orNull(outWord(CATEGORIES)), SHARED.Category),
   (row: { category: string | null }) => row.category as Category | null,
 ] as const
 const country = [
@@ -27,9 +29,12 @@ export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
     orNull(outText({ description: 'Of the tax; null where no rule taxed, and of what is unsettled' })),
     ({ name }) => name,
   ],
-  Perc: [orNull(outNumber('A fraction from 0 to 1')), ({ rate }) => (rate === null ? null : decimalDigits(rate))],
-  TaxNumber: [orNull(outText()), ({ taxNumber }) => taxNumber],
-  CurrencyCode: [outText(), ({ currency }) => currency],
+  Perc: [
+    described(orNull(outNumber('A fraction from 0 to 1')), SHARED.Perc),
+    ({ rate }) => (rate === null ? null : decimalDigits(rate)),
+  ],
+  TaxNumber: [described(orNull(outText()), SHARED.TaxNumber), ({ taxNumber }) => taxNumber],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Base: amountColumn(
     ({ baseMinor }) => baseMinor,
     'What invoices of the period were taxed on, less those cancelled in it',
@@ -39,7 +44,7 @@ export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
   Net: amountColumn(netOf, 'OutputTax less TaxTakenBack and BadDebtRelief'),
   Category: [...category],
   countryID: [...country],
-  countryStateID: [orNull(outId()), ({ stateId }) => stateId],
+  countryStateID: [described(orNull(outId()), identifies('subdivision of the country')), ({ stateId }) => stateId],
   BaseTakenBack: amountColumn(
     ({ baseTakenBackMinor }) => baseTakenBackMinor,
     'Net amount that credit notes corrected; of what is unsettled, notes of the period that correct no invoice yet, less those that do now',
@@ -56,12 +61,12 @@ const netTurnoverOf = ({ turnoverMinor, turnoverTakenBackMinor }: SalesOfPeriod)
   turnoverMinor - turnoverTakenBackMinor
 
 export const salesShape = recordShape<SalesOfPeriod>()('SalesOfPeriod', {
-  customerID: [outId(), ({ customerId }) => customerId],
-  Name: [outText(), ({ customerName }) => customerName],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  Name: [described(outText(), 'The name of the customer.'), ({ customerName }) => customerName],
   countryID: [...country],
   VatNo: [orNull(outText({ description: 'Of the customer when the document was made' })), ({ vatNumber }) => vatNumber],
   Category: [...category],
-  CurrencyCode: [outText(), ({ currency }) => currency],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Turnover: amountColumn(
     ({ turnoverMinor }) => turnoverMinor,
     'Net amount of invoices of the period, less those cancelled in it',

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outText, outWord } from '../../platform/wire/write.ts'
@@ -8,8 +10,8 @@ const closingOf = ({ openingMinor, debitMinor, creditMinor }: TrialBalanceRow): 
   openingMinor + debitMinor - creditMinor
 
 export const trialBalanceShape = recordShape<TrialBalanceRow>()('TrialBalanceRow', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
-  Account: [outWord(LEDGER_ACCOUNTS), ({ ledgerAccount }) => ledgerAccount],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Account: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account.'), ({ ledgerAccount }) => ledgerAccount],
   TaxName: [
     orNull(outText({ description: 'Tax of the account tax; null of any other account' })),
     ({ taxName }) => taxName,

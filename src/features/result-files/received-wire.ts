@@ -1,3 +1,4 @@
+import { described } from '../../platform/wire/described.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outList } from '../../platform/wire/write.ts'
 import type { ResultFile } from './queries.ts'
@@ -14,7 +15,10 @@ interface Received extends CountedFile {
 export const receivedShape = recordShape<Received>()('ReceivedResultFile', {
   resultFileID: [orNull(outId('Null of an archive')), ({ id }) => id],
   ...countColumns,
-  Files: [orNull(outList(archivedFileShape)), ({ files }) => files?.map(archivedFile) ?? null],
+  Files: [
+    described(orNull(outList(archivedFileShape)), 'The files of an archive, in its order; null of a file alone.'),
+    ({ files }) => files?.map(archivedFile) ?? null,
+  ],
 })
 
 export const ofFile = (file: ResultFile): Received => ({ ...file, files: null })

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dayColumn, recordShape, arrivingColumn } from '../../platform/wire/columns.ts'
 import { flag, reference, requiredReference } from '../../platform/wire/fields.ts'
@@ -23,7 +25,7 @@ import { LINE_KINDS, LINE_STATES } from './kinds.ts'
 const warningShape = outObject(
   {
     Code: outText({ description: 'status_missing: entries without a status, which count as not booked' }),
-    Count: outInteger(),
+    Count: described(outInteger(), 'How often it was passed over.'),
   },
   'ResultFileWarning',
 )
@@ -52,16 +54,22 @@ export const archivedFileShape = outObject(
   {
     Name: outText({ description: 'As the archive has it' }),
     resultFileID: orNull(outId('Null of a file that was refused, as are the next eight')),
-    Format: orNull(outText()),
-    Matched: orNull(outInteger()),
-    Applied: orNull(outInteger()),
-    Payments: orNull(outInteger()),
-    AlreadyKnown: orNull(outInteger()),
-    Unmatched: orNull(outInteger()),
-    OtherAccounts: orNull(outInteger()),
-    Warnings: orNull(outList(warningShape)),
+    Format: described(
+      orNull(outText()),
+      'The message and its version, as camt.053.001.08; null of a file that was refused.',
+    ),
+    Matched: described(orNull(outInteger()), 'How many of its lines belong to a payment.'),
+    Applied: described(orNull(outInteger()), 'How many of its lines changed something by themselves.'),
+    Payments: described(orNull(outInteger()), 'The lines of the batch; null in lists, which leave them out.'),
+    AlreadyKnown: described(orNull(outInteger()), 'How many of its lines said what an earlier file had said.'),
+    Unmatched: described(orNull(outInteger()), 'How many of its lines belong to no payment.'),
+    OtherAccounts: described(orNull(outInteger()), 'Statements of other accounts, which were passed over.'),
+    Warnings: described(
+      orNull(outList(warningShape)),
+      'Everything that was passed over because of a fault of the file; null where it was not counted.',
+    ),
     Code: orNull(outText({ description: 'Of its refusal, as file_unreadable or other_account' })),
-    Message: orNull(outText()),
+    Message: described(orNull(outText()), SHARED.Problem),
   },
   'ArchivedResultFile',
 )
@@ -72,25 +80,46 @@ export const countColumns = {
     ({ sha256 }: CountedFile) => sha256?.toString('hex') ?? null,
   ],
   Format: [outText({ description: 'As camt.053.001.08, or event, or zip' }), ({ format }: CountedFile) => format],
-  Matched: [outInteger(), ({ matched }: CountedFile) => matched],
-  Applied: [outInteger(), ({ applied }: CountedFile) => applied],
+  Matched: [
+    described(outInteger(), 'How many of its lines belong to a payment.'),
+    ({ matched }: CountedFile) => matched,
+  ],
+  Applied: [
+    described(outInteger(), 'How many of its lines changed something by themselves.'),
+    ({ applied }: CountedFile) => applied,
+  ],
   Payments: [
     orNull(outInteger({ description: 'Different payments that it changed' })),
     ({ payments }: CountedFile) => payments,
   ],
-  AlreadyKnown: [outInteger(), ({ alreadyKnown }: CountedFile) => alreadyKnown],
-  Unmatched: [outInteger(), ({ unmatched }: CountedFile) => unmatched],
+  AlreadyKnown: [
+    described(outInteger(), 'How many of its lines said what an earlier file had said.'),
+    ({ alreadyKnown }: CountedFile) => alreadyKnown,
+  ],
+  Unmatched: [
+    described(outInteger(), 'How many of its lines belong to no payment.'),
+    ({ unmatched }: CountedFile) => unmatched,
+  ],
   OtherAccounts: [
     orNull(outInteger({ description: 'Statements of other accounts, which were passed over' })),
     ({ otherAccounts }: CountedFile) => otherAccounts,
   ],
-  Warnings: [orNull(outList(warningShape)), warningsOf],
+  Warnings: [
+    described(
+      orNull(outList(warningShape)),
+      'Everything that was passed over because of a fault of the file; null where it was not counted.',
+    ),
+    warningsOf,
+  ],
 } as const
 
 const fileColumns = {
-  resultFileID: [outId(), ({ id }: ResultFile) => id],
+  resultFileID: [described(outId(), identifies('result file')), ({ id }: ResultFile) => id],
   ...countColumns,
-  Files: [orNull(outList(archivedFileShape)), () => null],
+  Files: [
+    described(orNull(outList(archivedFileShape)), 'The files of an archive, in its order; null of a file alone.'),
+    () => null,
+  ],
 } as const
 
 const open = [
@@ -117,19 +146,28 @@ export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', {
 export type OpenedLine = ListedLine & LineTexts
 
 const lineColumns = {
-  lineID: [outId(), ({ id }: ListedLine) => id],
-  Kind: [outWord(LINE_KINDS), ({ kind }: ListedLine) => kind],
+  lineID: [described(outId(), identifies('line of the result file')), ({ id }: ListedLine) => id],
+  Kind: [
+    described(outWord(LINE_KINDS), 'What the line says: a debit came back, money came in, or something else.'),
+    ({ kind }: ListedLine) => kind,
+  ],
 } as const
 
 export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
   ...lineColumns,
-  Date: dayColumn(({ dated }) => dated),
+  Date: described(
+    dayColumn(({ dated }) => dated),
+    'The day of the line.',
+  ),
   Amount: [
-    orNull(outNumber()),
+    described(
+      orNull(outNumber()),
+      'The amount of the line; null where the file names none, or one that cannot be used.',
+    ),
     ({ amountMinor, currency }) =>
       amountMinor === null || currency === null ? null : minorDigits(amountMinor, digitsOf(currency)),
   ],
-  CurrencyCode: [orNull(outText()), ({ currency }) => currency],
+  CurrencyCode: [described(orNull(outText()), SHARED.CurrencyCode), ({ currency }) => currency],
   isCredit: [
     orNull(
       outFlag('Whether the money came in; null of a status, and of lines that were read before directions were kept'),
@@ -141,13 +179,37 @@ export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
     ({ entryMinor, currency }) =>
       entryMinor === null || currency === null ? null : minorDigits(entryMinor, digitsOf(currency)),
   ],
-  Reference: [orNull(outText()), ({ reference: text }) => text],
-  Name: [orNull(outText()), ({ name }) => name],
-  Code: [orNull(outText()), ({ code }) => code],
-  State: [outWord(LINE_STATES), ({ state }) => state],
-  sameAs: [orNull(outId()), ({ sameAs }) => sameAs],
-  paymentID: [orNull(outId()), ({ paymentId }) => paymentId],
-  invoiceID: [orNull(outId()), ({ invoiceId }) => invoiceId],
+  Reference: [
+    described(orNull(outText()), 'The reference of the other side; null where the file names none.'),
+    ({ reference: text }) => text,
+  ],
+  Name: [
+    described(orNull(outText()), 'The name of the other side; null where the file names none.'),
+    ({ name }) => name,
+  ],
+  Code: [
+    described(
+      orNull(outText()),
+      'The code of the bank for the reason; CHRG or difference of what is over, unreadable of what cannot be used, the word of a status; null where the file names none.',
+    ),
+    ({ code }) => code,
+  ],
+  State: [
+    described(outWord(LINE_STATES), 'Whether the line waits for a person, changed something, or was closed without.'),
+    ({ state }) => state,
+  ],
+  sameAs: [described(orNull(outId()), 'A line of another file that may be the same money.'), ({ sameAs }) => sameAs],
+  paymentID: [
+    described(
+      orNull(outId()),
+      'The payment that the line names, or that is proposed for it; once applied, the one it was applied to.',
+    ),
+    ({ paymentId }) => paymentId,
+  ],
+  invoiceID: [
+    described(orNull(outId()), 'The invoice that is proposed for the line; once applied, the one that it paid.'),
+    ({ invoiceId }) => invoiceId,
+  ],
 })
 
 /** Fields that an event keeps of a line: those that name nobody. */
@@ -181,7 +243,10 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   Files: ofFile(fileColumns.Files),
   Open: ofFile(open),
   isToBeSentAgain: ofFile(toBeSentAgain),
-  Lines: arrivingColumn(resultLineShape, ({ lines }) => lines),
+  Lines: described(
+    arrivingColumn(resultLineShape, ({ lines }) => lines),
+    'The lines that wait, or waited, for a person.',
+  ),
 })
 
 export const fileFilters = { isOpen: optional(flag()), isToBeSentAgain: optional(flag()) } satisfies Properties
@@ -189,16 +254,28 @@ export const fileFilters = { isOpen: optional(flag()), isToBeSentAgain: optional
 export const GatewayQuery = objectOf({ gatewayID: required(requiredReference()) })
 
 const answers = {
-  paymentID: optional(reference()),
-  customerID: optional(reference()),
-  AutoApply: optional(flag(), 'isAutoApply'),
+  paymentID: described(
+    optional(reference()),
+    'The payment that the line returns. Just one of this, customerID and isClosed is sent.',
+  ),
+  customerID: described(
+    optional(reference()),
+    'The customer whose payment the line is. Just one of paymentID, this and isClosed is sent.',
+  ),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
   Allocations: optional(
     allocationsIn('What the money of customerID pays; left out, nothing, unless AutoApply is true'),
     'allocations',
     'LinkedAllocations',
   ),
-  isSeparate: optional(flag()),
-  isClosed: optional(flag()),
+  isSeparate: described(
+    optional(flag()),
+    'True records the line although a line that may be the same money was recorded: it is another booking.',
+  ),
+  isClosed: described(
+    optional(flag()),
+    'True closes the line without doing anything. Just one of paymentID, customerID and this is sent.',
+  ),
 } satisfies Properties
 
 export const ResultLineIn = withoutListWhereAutoApply(objectOf(answers, { name: 'ResultLineInput' }))

@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/money/statement.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
@@ -21,12 +23,12 @@ import type { StatementRow } from './kept-queries.ts'
 import type { ArrivingStatement, CurrencyBalance } from './make.ts'
 
 const AgeingOut = outObject({
-  Current: outNumber(),
-  Days1To30: outNumber(),
-  Days31To60: outNumber(),
-  Days61To90: outNumber(),
-  Days91To120: outNumber(),
-  DaysOver120: outNumber(),
+  Current: described(outNumber(), 'What is not due yet.'),
+  Days1To30: described(outNumber(), 'What has been due for 1 to 30 days.'),
+  Days31To60: described(outNumber(), 'What has been due for 31 to 60 days.'),
+  Days61To90: described(outNumber(), 'What has been due for 61 to 90 days.'),
+  Days91To120: described(outNumber(), 'What has been due for 91 to 120 days.'),
+  DaysOver120: described(outNumber(), 'What has been due for more than 120 days.'),
 })
 
 function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut> {
@@ -35,11 +37,17 @@ function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut>
 }
 
 export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBalance', {
-  CurrencyCode: [outText(), ({ currency }) => currency],
+  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Balance: amountColumn((b) => b.receivableMinor - b.unappliedMinor, 'Owed less given; negative is in credit'),
-  Overdue: amountColumn(({ ageing }) => overdueOf(ageing)),
+  Overdue: described(
+    amountColumn(({ ageing }) => overdueOf(ageing)),
+    'What is past its due date.',
+  ),
   Pending: amountColumn((b) => b.clearingMinor, 'Payments whose outcome is not known'),
-  Unallocated: amountColumn((b) => b.unappliedMinor - b.passedUnallocatedMinor),
+  Unallocated: described(
+    amountColumn((b) => b.unappliedMinor - b.passedUnallocatedMinor),
+    'How much of the money is not allocated yet.',
+  ),
   PendingPassed: amountColumn(
     (b) => b.pendingPassedMinor,
     'Lines of batches whose day has passed without being submitted: what they were to pay is open',
@@ -48,34 +56,37 @@ export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBala
     ({ heldMinor }) => heldMinor,
     'Of the unallocated money, held for refunds whose outcome is not known',
   ),
-  Ageing: [AgeingOut, ({ ageing, currency }) => ageingToWire(ageing, digitsOf(currency))],
+  Ageing: [
+    described(AgeingOut, 'What is owed, by how long it has been due.'),
+    ({ ageing, currency }) => ageingToWire(ageing, digitsOf(currency)),
+  ],
 })
 
 const MovementOut = outObject({
-  Date: outDate('Calendar date'),
-  Type: outWord(MOVEMENT_TYPES),
-  ID: outId(),
-  Number: orNull(outText()),
-  Description: outText(),
-  Debit: orNull(outNumber()),
-  Credit: orNull(outNumber()),
-  Balance: outNumber(),
+  Date: described(outDate('Calendar date'), 'The day on which it counts.'),
+  Type: described(outWord(MOVEMENT_TYPES), 'What happened.'),
+  ID: described(outId(), identifies('record that Type names')),
+  Number: described(orNull(outText()), 'The number of the document; null where it has none.'),
+  Description: described(outText(), 'What it is about, in the language of the customer.'),
+  Debit: described(orNull(outNumber()), 'The amount on the debit side.'),
+  Credit: described(orNull(outNumber()), 'The amount on the credit side.'),
+  Balance: described(outNumber(), 'What is owed after it.'),
 })
 
 export const StatementOut = outObject(
   {
-    customerID: outId(),
-    CurrencyCode: outText(),
-    From: outDate('Calendar date'),
-    To: outDate('Calendar date'),
-    OpeningBalance: outNumber(),
-    Movements: outList(MovementOut),
-    Debits: outNumber(),
-    Credits: outNumber(),
-    ClosingBalance: outNumber(),
+    customerID: described(outId(), identifies('customer')),
+    CurrencyCode: described(outText(), SHARED.CurrencyCode),
+    From: described(outDate('Calendar date'), 'The first day.'),
+    To: described(outDate('Calendar date'), 'The last day.'),
+    OpeningBalance: described(outNumber(), 'The balance before the first day.'),
+    Movements: described(outList(MovementOut), 'What happened in these days, oldest first.'),
+    Debits: described(outNumber(), 'The sum of what added to what was owed in these days.'),
+    Credits: described(outNumber(), 'The sum of what took from what was owed in these days.'),
+    ClosingBalance: described(outNumber(), 'The balance after the last day.'),
     RecordedLater: outNumber('What is dated after To'),
-    Ageing: AgeingOut,
-    Unallocated: outNumber(),
+    Ageing: described(AgeingOut, 'What is owed, by how long it has been due.'),
+    Unallocated: described(outNumber(), 'How much of the money is not allocated yet.'),
     PendingPassed: outNumber(
       'Lines of batches whose day has passed without being submitted: what they were to pay is open',
     ),
@@ -152,13 +163,27 @@ export const StatementQuery = objectOf({
 })
 
 export const keptStatementShape = recordShape<StatementRow>()('KeptStatement', {
-  statementID: [outId(), ({ id }) => id],
-  customerID: [outId(), ({ customerId }) => customerId],
-  From: dayColumn(({ from }) => from),
-  To: dayColumn(({ to }) => to),
-  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+  statementID: [described(outId(), identifies('statement')), ({ id }) => id],
+  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  From: described(
+    dayColumn(({ from }) => from),
+    'The first day.',
+  ),
+  To: described(
+    dayColumn(({ to }) => to),
+    'The last day.',
+  ),
+  CreatedDate: [described(outDate('Instant'), 'When the statement was made.'), ({ createdAt }) => createdAt],
   ClosingBalances: [
-    outList(outObject({ CurrencyCode: outText(), ClosingBalance: outNumber() })),
+    described(
+      outList(
+        outObject({
+          CurrencyCode: described(outText(), SHARED.CurrencyCode),
+          ClosingBalance: described(outNumber(), 'The balance after the last day.'),
+        }),
+      ),
+      'What the customer owed on the last day, one entry for each currency.',
+    ),
     ({ sections }) =>
       sections.map(({ currency, closingMinor }) => ({
         CurrencyCode: currency,

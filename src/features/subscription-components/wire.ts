@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { ComponentId, Id, SubscriptionId } from '../../kernel/ids.ts'
@@ -73,12 +75,12 @@ const addingOnly = (): Field<boolean> => ({
 })
 
 const componentInputs = {
-  componentID: optional(reference()),
-  ComponentCode: optional(text({ takesNumbers: true })),
-  componentVersionID: optional(reference()),
-  componentVersionNumber: optional(whole(1, 2_147_483_647)),
-  Memo: optional(longText()),
-  NumUnits: optional(units(ZERO)),
+  componentID: described(optional(reference()), identifies('component')),
+  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode),
+  componentVersionID: described(optional(reference()), identifies('component version')),
+  componentVersionNumber: described(optional(whole(1, 2_147_483_647)), 'The number of the component version in force.'),
+  Memo: described(optional(longText()), 'A note of your own on the component.'),
+  NumUnits: described(optional(units(ZERO)), 'The number of units.'),
 } satisfies Properties
 
 export type SubscriptionComponentBody = BodyOf<typeof componentInputs>
@@ -92,8 +94,11 @@ export const componentList = () =>
 
 export const ModifyIn = objectOf(
   {
-    componentUsage: required(componentList()),
-    When: optional(word(['now'] as const, { anyCase: true })),
+    componentUsage: described(required(componentList()), 'The whole set of components: what is not in it ends.'),
+    When: described(
+      optional(word(['now'] as const, { anyCase: true })),
+      'Whether the change takes effect now or at the next renewal.',
+    ),
   },
   { name: 'SubscriptionComponentsEdit' },
 )
@@ -117,19 +122,22 @@ const usageDate = (): Field<UsageDate> => {
 }
 
 const usageInputs = {
-  NumUnits: required(units()),
+  NumUnits: described(required(units()), 'The number of units.'),
   isSetUnits: optional(flagOrNumber()),
-  Date: optional(usageDate()),
-  UsageKey: optional(text()),
-  Memo: optional(longText()),
+  Date: described(
+    optional(usageDate()),
+    'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
+  ),
+  UsageKey: described(optional(text()), 'A text of your own that counts the report once, however often it is sent.'),
+  Memo: described(optional(longText()), 'A note of your own on the report.'),
 } satisfies Properties
 
 /** Fields of a report that the service computes. */
 const REPORT_COMPUTED = ['usageID', 'RecordedDate', 'invoiceID']
 const ignored = ['componentVersionID', 'componentVersionNumber', ...REPORT_COMPUTED]
 const componentNames = {
-  componentID: optional(reference()),
-  ComponentCode: optional(text({ takesNumbers: true })),
+  componentID: described(optional(reference()), identifies('component')),
+  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode),
 } satisfies Properties
 
 const entryInputs = { ...componentNames, ...usageInputs } satisfies Properties
@@ -137,7 +145,10 @@ export type UsageBody = BodyOf<typeof entryInputs>
 
 const EntryIn = objectOf(entryInputs, { name: 'UsageEntry', ignored })
 const entriesIn = listOf(EntryIn, { min: 1, max: 1000, what: 'entries' })
-const EntriesIn = objectOf({ componentUsage: required(entriesIn) }, { name: 'UsageEntries' })
+const EntriesIn = objectOf(
+  { componentUsage: described(required(entriesIn), 'The reports, counted in this order.') },
+  { name: 'UsageEntries' },
+)
 
 const recordInputs = {
   componentUsage: optional(entriesIn),
@@ -157,22 +168,36 @@ export const RecordUsageIn = {
 export type RecordUsageBody = BodyOf<typeof recordInputs>
 
 const bulkInputs = {
-  subscriptionID: required(requiredReference()),
+  subscriptionID: described(required(requiredReference()), identifies('subscription')),
   ...componentNames,
-  NumUnits: required(units(ZERO)),
+  NumUnits: described(required(units(ZERO)), 'The number of units.'),
   isSetUnits: optional(addingOnly()),
-  Date: optional(usageDate()),
-  UsageKey: required(text()),
-  Memo: optional(longText()),
+  Date: described(
+    optional(usageDate()),
+    'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
+  ),
+  UsageKey: described(required(text()), 'A text of your own that counts the report once, however often it is sent.'),
+  Memo: described(optional(longText()), 'A note of your own on the report.'),
 } satisfies Properties
 export type BulkBody = BodyOf<typeof bulkInputs>
 
 const BulkEntryIn = objectOf(bulkInputs, { name: 'UsageBulkEntry', ignored: REPORT_COMPUTED })
 export const BulkUsageIn = objectOf(
-  { Usage: required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' })) },
+  {
+    Usage: described(
+      required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' })),
+      'The reports of many subscriptions.',
+    ),
+  },
   { name: 'UsageBulk' },
 )
-export const BulkUsageOut = outObject({ Recorded: outInteger(), Duplicates: outInteger() }, 'RecordedUsage')
+export const BulkUsageOut = outObject(
+  {
+    Recorded: described(outInteger(), 'How many entries were counted.'),
+    Duplicates: described(outInteger(), 'How many entries were known by their UsageKey, and counted no second time.'),
+  },
+  'RecordedUsage',
+)
 
 /** The record of the event of usage that one request reported of a subscription. */
 export const RecordedUsageOut = outObject({
@@ -237,14 +262,23 @@ export const USAGE_TEXTS: UsageTexts = (() => {
 })()
 
 export const usageShape = recordShape<ReadUsage>()('Usage', {
-  usageID: [outId(), (row) => row.id],
-  componentID: [outId(), (row) => row.componentId],
-  NumUnits: [outNumber(), (row) => decimalDigits(row.units)],
-  isSetUnits: [outFlag(), (row) => row.isSet],
-  Date: dayColumn((row) => row.day),
-  UsageKey: [orNull(outText()), (row) => row.key],
-  Memo: [orNull(outText()), (row) => row.memo],
-  RecordedDate: [outDate('Instant'), (row) => row.recordedAt],
+  usageID: [described(outId(), identifies('report of usage')), (row) => row.id],
+  componentID: [described(outId(), identifies('component')), (row) => row.componentId],
+  NumUnits: [described(outNumber(), 'The number of units.'), (row) => decimalDigits(row.units)],
+  isSetUnits: [
+    described(outFlag(), 'Whether the units replace what was reported of the cycle so far; else they add to it.'),
+    (row) => row.isSet,
+  ],
+  Date: described(
+    dayColumn((row) => row.day),
+    'The day of the usage, which decided its cycle.',
+  ),
+  UsageKey: [
+    described(orNull(outText()), 'A text of your own that counts the report once, however often it is sent.'),
+    (row) => row.key,
+  ],
+  Memo: [described(orNull(outText()), 'The note of the report.'), (row) => row.memo],
+  RecordedDate: [described(outDate('Instant'), 'When the report arrived.'), (row) => row.recordedAt],
   invoiceID: [
     orNull(outId('The invoice that charged it; null before, and where it cost nothing')),
     (row) => row.invoiceId,

@@ -1,10 +1,11 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { date, flag, longText, reference, text, whole } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
-  described,
   objectOf,
   optional,
   type Properties,
@@ -33,35 +34,56 @@ import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { answeredBeside, type PresentedSubscription, subscriptionShape, TERM_TYPES } from './wire.ts'
 
 const changeInputs = {
-  packageID: optional(reference()),
-  packageCode: optional(text({ takesNumbers: true })),
-  packageVersionID: optional(reference()),
-  packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
-  packageRateTermID: optional(reference()),
-  Term: optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
-  TermType: optional(word(TERM_TYPES)),
-  When: optional(word(['renewal', 'now'] as const, { anyCase: true })),
+  packageID: described(optional(reference()), identifies('package')),
+  packageCode: described(optional(text({ takesNumbers: true })), SHARED.packageCode),
+  packageVersionID: described(optional(reference()), identifies('package version')),
+  packageVersionNumber: described(
+    optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+    'The number of the package version in force.',
+  ),
+  packageRateTermID: described(optional(reference()), identifies('price of one term')),
+  Term: described(optional(described(whole(1, DAYS_MAX), 'Given together with TermType')), SHARED.Term),
+  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
+  When: described(
+    optional(word(['renewal', 'now'] as const, { anyCase: true })),
+    'Whether the change takes effect now or at the next renewal.',
+  ),
 } satisfies Properties
 
 export const ChangePackageIn = objectOf(changeInputs, { name: 'SubscriptionChange' })
 export type ChangeBody = BodyOf<typeof changeInputs>
 
-export const ChangeStartDateIn = objectOf({ StartDate: required(date()) }, { name: 'SubscriptionStart' })
-export const ChangeEndDateIn = objectOf({ EndDate: requiredOrNull(date()) }, { name: 'SubscriptionEnd' })
+export const ChangeStartDateIn = objectOf(
+  { StartDate: described(required(date()), 'The new first day that is billed.') },
+  { name: 'SubscriptionStart' },
+)
+export const ChangeEndDateIn = objectOf(
+  { EndDate: described(requiredOrNull(date()), 'The first day that is not billed any more; null lets it go on.') },
+  { name: 'SubscriptionEnd' },
+)
 export const ReactivateIn = objectOf(
-  { StartDate: optional(date()), EndDate: optional(date()) },
+  {
+    StartDate: described(optional(date()), 'The day on which it starts again.'),
+    EndDate: described(optional(date()), 'The day on which it ends again.'),
+  },
   { name: 'SubscriptionReactivation' },
 )
-export const CancelIn = objectOf({ Reason: optional(longText()) }, { name: 'SubscriptionCancellation' })
+export const CancelIn = objectOf(
+  { Reason: described(optional(longText()), 'Why it is cancelled; the subscription answers it as CancelReason.') },
+  { name: 'SubscriptionCancellation' },
+)
 export const PreviewQuery = objectOf({ preview: optional(flag()) })
 
 const detailInputs = {
-  numDaysBeforeToInv: optional(whole(0, 90)),
-  poNumber: optional(text({ takesNumbers: true })),
-  Reference: optional(text({ takesNumbers: true })),
-  CollectionMethod: optional(word(COLLECTION_METHODS)),
-  gatewayID: optional(reference()),
-  customerPaymentMethodID: optional(reference()),
+  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv),
+  poNumber: described(
+    optional(text({ takesNumbers: true })),
+    'The purchase order number of the customer; it stands on the invoice.',
+  ),
+  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference),
+  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
+  gatewayID: described(optional(reference()), identifies('gateway')),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
 } satisfies Properties
 
 export const SubscriptionDetailsIn = objectOf(detailInputs, {
@@ -75,40 +97,61 @@ const day = () => outDate('Calendar date')
 /** Shape of a credit note that a change would make: it has no identifier and no number. */
 const CreditNotePreviewOut = outObject(
   {
-    creditNoteID: orNull(outId()),
-    CreditNumber: orNull(outText()),
+    creditNoteID: described(orNull(outId()), identifies('credit note')),
+    CreditNumber: described(orNull(outText()), SHARED.CreditNumber),
     invoiceID: outId('The invoice that is credited'),
-    Date: day(),
-    CurrencyCode: outText(),
-    Amount: outNumber(),
-    Net: outNumber(),
-    Memo: outText(),
-    Lines: outList(
-      outObject({
-        chargeID: outId(),
-        Line: outText(),
-        From: orNull(day()),
-        To: orNull(outDate('Last unused day')),
-        AmountEx: outNumber(),
-      }),
+    Date: described(day(), 'The day of the note.'),
+    CurrencyCode: described(outText(), SHARED.CurrencyCode),
+    Amount: described(outNumber(), SHARED.NoteAmount),
+    Net: described(outNumber(), 'The amount without taxes.'),
+    Memo: described(outText(), 'Why the note would be made, as it is printed.'),
+    Lines: described(
+      outList(
+        outObject({
+          chargeID: described(outId(), identifies('charge, a line of an invoice')),
+          Line: described(outText(), SHARED.LineName),
+          From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
+          To: orNull(outDate('Last unused day')),
+          AmountEx: described(outNumber(), SHARED.AmountEx),
+        }),
+      ),
+      'The lines that would be given back.',
     ),
-    Taxes: outList(outObject({ Name: outText(), Perc: outNumber(), Amount: outNumber() })),
+    Taxes: described(
+      outList(
+        outObject({
+          Name: described(outText(), SHARED.TaxName),
+          Perc: described(outNumber(), SHARED.Perc),
+          Amount: described(outNumber(), 'What is given back of the tax.'),
+        }),
+      ),
+      SHARED.Taxes,
+    ),
   },
   'CreditNotePreview',
 )
 
 /** Shape of the preview of a change: the invoices and credit notes that it would make. */
 export const ChangePreviewOut = outObject(
-  { Invoices: { schema: invoicePreviewShape.list.schema, write: String }, CreditNotes: outList(CreditNotePreviewOut) },
+  {
+    Invoices: described(
+      { schema: invoicePreviewShape.list.schema, write: String },
+      'The invoices that the change would make.',
+    ),
+    CreditNotes: described(outList(CreditNotePreviewOut), 'The credit notes that the change would make.'),
+  },
   'ChangePreview',
 )
 
 /** Shape of what a change has made: the documents of its preview with their identifiers, and the subscription as it is now. */
 export const ChangeMadeOut = outObject(
   {
-    Invoices: { schema: invoiceShape.list.schema, write: String },
-    CreditNotes: outList(CreditNotePreviewOut),
-    Subscription: { schema: subscriptionShape.schema, write: String },
+    Invoices: described({ schema: invoiceShape.list.schema, write: String }, 'The invoices that the change has made.'),
+    CreditNotes: described(outList(CreditNotePreviewOut), 'The credit notes that the change has made.'),
+    Subscription: described(
+      { schema: subscriptionShape.schema, write: String },
+      'The subscription as it is after the change.',
+    ),
   },
   'ChangeMade',
 )

@@ -6,7 +6,7 @@ import type { Subscription } from './queries.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { subscriptionEtag } from './wire.ts'
 
-const SkippedOut = skipOut(CHARGE_KINDS, 'Skipped')
+const SkippedOut = skipOut(CHARGE_KINDS, 'Skipped', 'What kind of charge is skipped.')
 
 /** Declares billing what is due at 0.00: the way out where it cannot be billed, and the usage is as it should be. */
 export const skipOperation = (): Operation =>

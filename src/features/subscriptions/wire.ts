@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
 import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
 import { customerNameOf } from '../../kernel/customer-name.ts'
@@ -13,15 +15,7 @@ import { dateWithOffset } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, reference, requiredReference, text, whole } from '../../platform/wire/fields.ts'
-import {
-  type BodyOf,
-  described,
-  objectOf,
-  optional,
-  type Properties,
-  required,
-  word,
-} from '../../platform/wire/read.ts'
+import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
 import {
   decimalDigits,
   orNull,
@@ -146,21 +140,30 @@ export function presented(s: ShownSubscription, today: IsoDate): PresentedSubscr
 }
 
 const FutureChangeOut = outObject({
-  Kind: outWord(['package', 'term', 'cancellation'] as const),
-  Date: outDate('Calendar date'),
-  packageID: orNull(outId()),
-  packageVersionID: orNull(outId()),
-  Term: orNull(outInteger()),
-  TermType: orNull(outWord(TERM_TYPES)),
+  Kind: described(
+    outWord(['package', 'term', 'cancellation'] as const),
+    'What changes: the package, its term, or that it is cancelled.',
+  ),
+  Date: described(outDate('Calendar date'), 'The day on which it changes.'),
+  packageID: described(orNull(outId()), identifies('package')),
+  packageVersionID: described(orNull(outId()), identifies('package version')),
+  Term: described(orNull(outInteger()), SHARED.Term),
+  TermType: described(orNull(outWord(TERM_TYPES)), SHARED.TermType),
 })
 
 const ComponentOut = outObject({
-  componentID: outId(),
-  componentVersionID: outId(),
-  componentVersionNumber: outInteger(),
-  Memo: orNull(outText()),
-  NumUnits: outNumber(),
-  isSetUnits: outFlag(),
+  componentID: described(outId(), identifies('component')),
+  componentVersionID: described(outId(), identifies('component version')),
+  componentVersionNumber: described(outInteger(), 'The number of the component version in force.'),
+  Memo: described(orNull(outText()), 'The note of the component.'),
+  NumUnits: described(
+    outNumber(),
+    'The units of the component; of a metered one those reported in the cycle that runs.',
+  ),
+  isSetUnits: described(
+    outFlag(),
+    'Whether the units replace what was reported of the cycle so far; else they add to it.',
+  ),
 })
 
 /** The record of the event of a pending change of package or term that took effect. */
@@ -182,37 +185,70 @@ export const SubscriptionEndOut = outObject({
 })
 
 export const subscriptionShape = recordShape<PresentedSubscription>()('Subscription', {
-  subscriptionID: [outId(), (s) => s.id],
-  customerID: [outId(), (s) => s.customerId],
-  packageID: [outId(), (s) => s.packageId],
-  packageVersionID: [outId(), (s) => s.packageVersionId],
-  packageVersionNumber: [outInteger(), (s) => s.versionNo],
-  packageRateTermID: [outId(), (s) => s.packageRateTermId],
+  subscriptionID: [described(outId(), identifies('subscription')), (s) => s.id],
+  customerID: [described(outId(), identifies('customer')), (s) => s.customerId],
+  packageID: [described(outId(), identifies('package')), (s) => s.packageId],
+  packageVersionID: [described(outId(), identifies('package version')), (s) => s.packageVersionId],
+  packageVersionNumber: [described(outInteger(), 'The number of the package version in force.'), (s) => s.versionNo],
+  packageRateTermID: [described(outId(), identifies('price of one term')), (s) => s.packageRateTermId],
   CustomerName: [
-    outText(),
+    described(outText(), 'The name of the customer, as lists show it.'),
     (s) => customerNameOf({ name: s.customerName, lastName: s.customerLastName, isCompany: s.isCompany }),
   ],
-  PackageName: [outText(), (s) => s.packageName],
-  Term: [outInteger(), (s) => s.term],
-  TermType: [outWord(TERM_TYPES), (s) => s.termType],
-  StartDate: dayColumn((s) => s.startDate),
+  PackageName: [described(outText(), 'The name of the package.'), (s) => s.packageName],
+  Term: [described(outInteger(), SHARED.Term), (s) => s.term],
+  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), (s) => s.termType],
+  StartDate: described(
+    dayColumn((s) => s.startDate),
+    'The day on which it begins.',
+  ),
   // A cancellation of a subscription that had not begun leaves its EndDate as it was.
-  EndDate: optionalDayColumn((s) => (s.endedBy !== null && s.endedBy > s.startDate ? s.endedBy : s.endDate)),
-  TrialEndDate: optionalDayColumn((s) => s.trialEndDate),
-  firstProrataSyncDate: optionalDayColumn((s) => s.syncDate),
-  isProRata: [outFlag(), (s) => s.isProRata],
-  isFutureChange: [outFlag(), (s) => s.isChanging],
-  isCancelled: [outFlag(), (s) => s.status === 'Cancelled'],
-  isExpired: [outFlag(), (s) => s.status === 'Expired'],
-  lastInvDate: optionalDayColumn((s) => s.lastInvoiceDate),
-  lastRenewDate: optionalDayColumn((s) => s.lastFrom),
-  nextRenewDate: optionalDayColumn((s) => s.coming.renewal),
-  numDaysBeforeToInv: [outInteger(), (s) => s.leadDays],
-  comp_nextInvDate: optionalDayColumn((s) => s.coming.invoice),
-  comp_Status: [outWord(SUBSCRIPTION_STATUSES), (s) => s.status],
-  LastModified: [outDate('Instant'), (s) => s.lastModified],
-  componentUsage: [outList(ComponentOut), (s, { today }) => componentsToWire(s, today)],
-  poNumber: [orNull(outText()), (s) => s.poNumber],
+  EndDate: described(
+    optionalDayColumn((s) => (s.endedBy !== null && s.endedBy > s.startDate ? s.endedBy : s.endDate)),
+    'The day on which it ends, which is not billed any more; null where it goes on.',
+  ),
+  TrialEndDate: described(
+    optionalDayColumn((s) => s.trialEndDate),
+    'The first day that is not of the trial; null without one.',
+  ),
+  firstProrataSyncDate: described(
+    optionalDayColumn((s) => s.syncDate),
+    'The day from which whole terms count; until then the price is taken by days. Null where terms count from the start.',
+  ),
+  isProRata: [
+    described(outFlag(), 'Whether parts of a term are charged by their days; else as whole terms.'),
+    (s) => s.isProRata,
+  ],
+  isFutureChange: [described(outFlag(), 'Whether a change waits for the next renewal.'), (s) => s.isChanging],
+  isCancelled: [described(outFlag(), SHARED.isCancelled), (s) => s.status === 'Cancelled'],
+  isExpired: [described(outFlag(), 'Whether the record has come to its end.'), (s) => s.status === 'Expired'],
+  lastInvDate: described(
+    optionalDayColumn((s) => s.lastInvoiceDate),
+    'The day of its newest invoice; null before the first.',
+  ),
+  lastRenewDate: described(
+    optionalDayColumn((s) => s.lastFrom),
+    'The day on which the present term began; null before the first.',
+  ),
+  nextRenewDate: described(
+    optionalDayColumn((s) => s.coming.renewal),
+    'The day on which the next term begins; null where none does.',
+  ),
+  numDaysBeforeToInv: [described(outInteger(), SHARED.numDaysBeforeToInv), (s) => s.leadDays],
+  comp_nextInvDate: described(
+    optionalDayColumn((s) => s.coming.invoice),
+    'The day on which the next invoice is made; null where none comes.',
+  ),
+  comp_Status: [described(outWord(SUBSCRIPTION_STATUSES), 'The state of the subscription.'), (s) => s.status],
+  LastModified: [described(outDate('Instant'), SHARED.LastUpdated), (s) => s.lastModified],
+  componentUsage: [
+    described(outList(ComponentOut), 'The components of the subscription, and how many of each.'),
+    (s, { today }) => componentsToWire(s, today),
+  ],
+  poNumber: [
+    described(orNull(outText()), 'The purchase order number of the customer; it stands on the invoice.'),
+    (s) => s.poNumber,
+  ],
   Reference: [
     orNull(
       outText({
@@ -222,13 +258,28 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
     ),
     (s) => s.reference,
   ],
-  CollectionMethod: [orNull(outWord(COLLECTION_METHODS)), (s) => s.collectionMethod],
-  gatewayID: [orNull(outId()), (s) => s.gatewayId],
-  customerPaymentMethodID: [orNull(outId()), (s) => s.paymentMethodId],
-  CancelledDate: optionalDayColumn((s) => s.endedBy),
-  CancelReason: [orNull(outText()), (s) => s.cancelReason],
+  CollectionMethod: [
+    described(
+      orNull(outWord(COLLECTION_METHODS)),
+      'The way in which its invoices are collected; null: as the customer pays.',
+    ),
+    (s) => s.collectionMethod,
+  ],
+  gatewayID: [described(orNull(outId()), identifies('gateway')), (s) => s.gatewayId],
+  customerPaymentMethodID: [described(orNull(outId()), identifies('payment method')), (s) => s.paymentMethodId],
+  CancelledDate: described(
+    optionalDayColumn((s) => s.endedBy),
+    'The day on which the cancellation takes effect; null while none is asked for.',
+  ),
+  CancelReason: [
+    described(
+      orNull(outText()),
+      'Why it was cancelled, as the request said; null where it is not, or where none was given.',
+    ),
+    (s) => s.cancelReason,
+  ],
   futureChange: [
-    orNull(FutureChangeOut),
+    described(orNull(FutureChangeOut), 'What changes at the next renewal; null where nothing does.'),
     (s, { timeZone }) =>
       s.isChanging
         ? {
@@ -244,25 +295,37 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
 })
 
 const inputs = {
-  customerID: required(requiredReference()),
-  packageID: optional(reference()),
-  packageCode: optional(text({ takesNumbers: true })),
-  packageVersionID: optional(reference()),
-  packageVersionNumber: optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
-  packageRateTermID: optional(reference()),
-  Term: optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
-  TermType: optional(word(TERM_TYPES)),
-  StartDate: optional(date()),
-  EndDate: optional(date()),
-  firstProrataSyncDate: optional(date()),
-  isProRata: optional(flag()),
-  numDaysBeforeToInv: optional(whole(0, 90)),
-  componentUsage: optional(componentList()),
-  CollectionMethod: optional(word(COLLECTION_METHODS)),
-  gatewayID: optional(reference()),
-  customerPaymentMethodID: optional(reference()),
-  poNumber: optional(text({ takesNumbers: true })),
-  Reference: optional(text({ takesNumbers: true })),
+  customerID: described(required(requiredReference()), identifies('customer')),
+  packageID: described(optional(reference()), identifies('package')),
+  packageCode: described(optional(text({ takesNumbers: true })), SHARED.packageCode),
+  packageVersionID: described(optional(reference()), identifies('package version')),
+  packageVersionNumber: described(
+    optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+    'The number of the package version in force.',
+  ),
+  packageRateTermID: described(optional(reference()), identifies('price of one term')),
+  Term: described(optional(described(whole(1, DAYS_MAX), 'Given together with TermType')), SHARED.Term),
+  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
+  StartDate: described(optional(date()), 'The first day that is billed.'),
+  EndDate: described(optional(date()), 'The first day that is not billed any more.'),
+  firstProrataSyncDate: described(
+    optional(date()),
+    'The day from which whole terms count; until then the price is taken by days. Null where terms count from the start.',
+  ),
+  isProRata: described(optional(flag()), 'Whether parts of a term are charged by their days; else as whole terms.'),
+  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv),
+  componentUsage: described(
+    optional(componentList()),
+    'The components that the subscription begins with, and how many of each.',
+  ),
+  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
+  gatewayID: described(optional(reference()), identifies('gateway')),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
+  poNumber: described(
+    optional(text({ takesNumbers: true })),
+    'The purchase order number of the customer; it stands on the invoice.',
+  ),
+  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference),
 } satisfies Properties
 
 /** Lists what a subscription is answered with and a body does not take: a record that was read can be sent back. */

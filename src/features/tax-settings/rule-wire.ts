@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { TAX_AREAS, TAX_CATEGORIES, TAX_SUBJECTS } from '../../kernel/tax.ts'
 import { rate, reference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
@@ -20,16 +22,22 @@ const datevKey = () =>
   })
 
 export const ruleFields = {
-  taxRuleID: optional(reference()),
-  Perc: required(rate()),
-  countryID: optional(reference()),
-  countryStateID: optional(reference()),
-  TaxNumber: optional(text({ takesNumbers: true })),
-  Category: optional(word(TAX_CATEGORIES, { anyCase: true })),
-  Area: optional(word(TAX_AREAS, { anyCase: true })),
-  AppliesTo: optional(word(TAX_SUBJECTS, { anyCase: true })),
+  taxRuleID: described(optional(reference()), identifies('tax rule')),
+  Perc: described(required(rate()), SHARED.Perc),
+  countryID: described(optional(reference()), identifies('country (its numeric code of ISO 3166-1)')),
+  countryStateID: described(optional(reference()), identifies('subdivision of the country')),
+  TaxNumber: described(optional(text({ takesNumbers: true })), SHARED.TaxNumber),
+  Category: described(optional(word(TAX_CATEGORIES, { anyCase: true })), SHARED.Category),
+  Area: described(
+    optional(word(TAX_AREAS, { anyCase: true })),
+    "Whether the rule holds inside of the EU or outside, the account's own country in neither; only without countryID.",
+  ),
+  AppliesTo: described(
+    optional(word(TAX_SUBJECTS, { anyCase: true })),
+    'Whether the rule holds for all, or for businesses or consumers alone.',
+  ),
   Reason: optional(taxReason()),
-  ReasonCode: optional(reasonCode()),
+  ReasonCode: described(optional(reasonCode()), SHARED.ReasonCode),
   GLCode: optional(
     glCode('Code of the tax in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
   ),
@@ -38,7 +46,10 @@ export const ruleFields = {
       'Code of revenue that the rule taxes, before that of the package or component; left out of an edit it stays',
     ),
   ),
-  DatevKey: optional(datevKey()),
+  DatevKey: described(
+    optional(datevKey()),
+    'The tax key of DATEV with which revenue of this rule is booked; null on automatic accounts.',
+  ),
 } satisfies Properties
 
 export type TaxRuleBody = BodyOf<typeof ruleFields>

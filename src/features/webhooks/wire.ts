@@ -1,3 +1,5 @@
+import { described } from '../../platform/wire/described.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { flag, instant, text, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, distinct, listOf, objectOf, optional, required } from '../../platform/wire/read.ts'
@@ -20,12 +22,18 @@ import type { Webhook, WebhookInput } from './queries.ts'
 import { isEventPattern } from './rules.ts'
 
 export const webhookShape = recordShape<Webhook>()('Webhook', {
-  webhookID: [outId(), ({ id }) => id],
-  Url: [outText(), ({ url }) => url],
-  Types: [orNull(outList(outText())), ({ types }) => types],
-  Description: [orNull(outText()), ({ description }) => description],
-  isActive: [outFlag(), ({ isActive }) => isActive],
-  CreatedDate: [outDate('Instant'), ({ createdAt }) => createdAt],
+  webhookID: [described(outId(), identifies('webhook')), ({ id }) => id],
+  Url: [described(outText(), 'The address that is called.'), ({ url }) => url],
+  Types: [
+    described(orNull(outList(outText())), 'The types of events that it gets, as `invoice.*`; null stands for all.'),
+    ({ types }) => types,
+  ],
+  Description: [described(orNull(outText()), 'A text of your own.'), ({ description }) => description],
+  isActive: [
+    described(outFlag(), 'Whether events are sent to it; the service switches it off after five days of failures.'),
+    ({ isActive }) => isActive,
+  ],
+  CreatedDate: [described(outDate('Instant'), 'When the webhook was added.'), ({ createdAt }) => createdAt],
 })
 
 const outSecret = () =>
@@ -43,11 +51,14 @@ const STATE_WORDS = ['Waiting', 'Delivered', 'Failed'] as const
 const STATE_WORD = Object.fromEntries(DELIVERY_STATES.map((state, index) => [state, STATE_WORDS[index]!]))
 
 export const deliveryShape = recordShape<Delivery>()('WebhookDelivery', {
-  deliveryID: [outId(), ({ id }) => id],
-  eventID: [outId(), ({ eventId }) => eventId],
-  Type: [outWord(EVENT_TYPES), ({ type }) => type],
-  State: [outWord(STATE_WORDS), ({ state }) => STATE_WORD[state]!],
-  Tries: [outInteger(), ({ tries }) => tries],
+  deliveryID: [described(outId(), identifies('delivery')), ({ id }) => id],
+  eventID: [described(outId(), identifies('event')), ({ eventId }) => eventId],
+  Type: [described(outWord(EVENT_TYPES), 'The type of the event that is sent.'), ({ type }) => type],
+  State: [
+    described(outWord(STATE_WORDS), 'Whether the delivery waits, has arrived, or was given up.'),
+    ({ state }) => STATE_WORD[state]!,
+  ],
+  Tries: [described(outInteger(), 'How often it was sent.'), ({ tries }) => tries],
   LastStatus: [
     orNull(outInteger({ description: 'Of the last answer; null where none came' })),
     (row) => row.lastStatus,
@@ -77,21 +88,34 @@ const inputs = {
       check: (value) => (URL.canParse(value) ? undefined : 'must be an address such as https://example.org/hook'),
     }),
   ),
-  Types: optional(patterns()),
-  Description: optional(text()),
+  Types: described(optional(patterns()), 'The types of events that it gets, as `invoice.*`; null stands for all.'),
+  Description: described(optional(text()), 'A text of your own.'),
 }
 const computed = ['webhookID', 'CreatedDate', 'Secret']
 export const WebhookIn = objectOf(inputs, { name: 'WebhookInput', ignored: [...computed, 'isActive'] })
 
-const edits = { ...inputs, Url: optional(inputs.Url.field), isActive: optional(flag()) }
+const edits = {
+  ...inputs,
+  Url: optional(inputs.Url.field),
+  isActive: described(optional(flag()), 'Whether events are sent to it.'),
+}
 export const WebhookEditIn = objectOf(edits, { name: 'WebhookEditInput', ignored: computed })
 export type WebhookBody = BodyOf<typeof edits>
 
 const HOURS_MAX = 168
 export const HOURS_PRESET = 24
-export const RotateIn = objectOf({ Hours: optional(whole(0, HOURS_MAX)) }, { name: 'RotateWebhookInput' })
+export const RotateIn = objectOf(
+  {
+    Hours: described(optional(whole(0, HOURS_MAX)), 'For how many hours the present Secret signs beside the new one.'),
+  },
+  { name: 'RotateWebhookInput' },
+)
 
-const range = { from: required(instant()), to: required(endOfPeriod()), Types: optional(patterns()) }
+const range = {
+  from: described(required(instant()), 'The instant of the first events that are sent again.'),
+  to: described(required(endOfPeriod()), 'The instant before which the last of them lies.'),
+  Types: described(optional(patterns()), 'The types of events that are sent again.'),
+}
 export const ReplayIn = objectOf(range, { name: 'ReplayWebhookInput' })
 
 /** Returns the fields of a webhook after a body: only what is sent changes, and null stands for the default. */

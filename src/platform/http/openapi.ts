@@ -1,4 +1,4 @@
-import type { BodyOf, Field, Properties } from '../wire/read.ts'
+import { type BodyOf, type Field, type Properties, propertySchema } from '../wire/read.ts'
 import { components, type Schema } from '../wire/schema.ts'
 import { type DescribedDownload, describeDownload } from './openapi-downloads.ts'
 import { hasEtag, headerComponents, rawContent, refusalComponents, responsesOf } from './openapi-responses.ts'
@@ -153,13 +153,11 @@ const pathParameters = (path: string): Schema[] =>
   }))
 
 function queryParameters(query: Field<BodyOf<Properties>> | undefined): Schema[] {
-  const properties = (query?.schema['properties'] ?? {}) as Record<string, Schema>
-  const needed = (query?.schema['required'] ?? []) as string[]
-  return Object.entries(properties).map(([name, schema]) => ({
+  return Object.entries(query?.properties ?? {}).map(([name, property]) => ({
     name,
     in: 'query',
-    required: needed.includes(name),
-    schema: withoutNull(schema),
+    required: property.presence === 'required',
+    schema: withoutNull(propertySchema(property)),
   }))
 }
 

@@ -1,7 +1,6 @@
 import type { Schema } from '../wire/schema.ts'
-import { FIELD_SENTENCES, IDENTIFIED } from './field-sentences.ts'
+import { IDENTIFIED } from './field-sentences.ts'
 import { leftOutSentence } from './left-out.ts'
-import { RECORD_SENTENCES } from './record-sentences.ts'
 
 /**
  * Sentences of the reference that several operations share: introductions of tags, parameters, and how fields get theirs. A field whose own
@@ -227,11 +226,8 @@ function explained(name: string, field: Schema, { component, path, isSent }: Sch
   const place = `${path}.${name}`
   const inner = withSentences(field, { component, path: place, isSent })
   const own = inner['description'] as string | undefined
-  const shared =
-    RECORD_SENTENCES[place] ?? RECORD_SENTENCES[`${component}.${name}`] ?? FIELD_SENTENCES[name] ?? ofIdentifier(name)
-  const about = isSentence(own) ? [own] : [shared, own]
-  const leftOut = isSent && !about.some(hasLeftOut) ? leftOutSentence(component, name) : undefined
-  const description = [...about, leftOut].flatMap((one) => (one === undefined ? [] : [asSentence(one)])).join(' ')
+  const leftOut = isSent && !hasLeftOut(own) ? leftOutSentence(component, name) : undefined
+  const description = [own, leftOut].flatMap((one) => (one === undefined ? [] : [asSentence(one)])).join(' ')
   return description === '' ? inner : { ...inner, description }
 }
 

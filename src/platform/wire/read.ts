@@ -31,8 +31,12 @@ export interface Field<T> {
   /** Blank text counts as "not given" unless the field reads texts that may be blank. */
   isBlankNull: boolean
   isSecret?: boolean
+  /** The schema without the meaning of the field that it has, see `described`. */
+  plain?: Schema
   /** Of an object: every name that it takes, with the one that is documented. */
   spellings?: ReadonlyMap<string, string>
+  /** Of an object: what it is declared of. */
+  properties?: Properties
 }
 
 export interface Property<T, Presence extends 'required' | 'optional'> {
@@ -42,6 +46,8 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
   aliases: readonly string[]
   /** A required field that null (or blank) clears: only left out it is refused. */
   isCleared?: true
+  /** The meaning of the field, for the reference. */
+  sentence?: string
 }
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
@@ -77,12 +83,6 @@ export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 
   field,
   presence: 'optional',
   aliases,
-})
-
-/** Adds a sentence to the description of a field in the OpenAPI document: a rule that its schema cannot express. */
-export const described = <T>(field: Field<T>, sentence: string): Field<T> => ({
-  ...field,
-  schema: describedAs(field.schema, sentence),
 })
 
 /** Returns a value as a message may repeat it: short, and never a secret. */
@@ -134,6 +134,7 @@ export function objectOf<P extends Properties>(properties: P, options: ObjectOpt
     isBlankNull: false,
     schema: options.name ? asComponent(options.name, schemaOf(properties, names)) : schemaOf(properties, names),
     spellings,
+    properties,
     read(value, path, context) {
       if (!isJsonObject(value)) {
         const place = path === '' ? 'The body' : path
@@ -254,12 +255,18 @@ function readProperty(
   return property.field.read(given, path, property.field.isSecret ? { ...context, isSecret: true } : context)
 }
 
+/** Returns the schema of a property without its meaning: how its values are written, and what else it is called. */
+export function propertySchema({ field, presence, aliases, isCleared }: Property<unknown, any>): Schema {
+  const schema = presence === 'required' && !isCleared ? field.schema : nullable(field.schema)
+  return aliases.length > 0 ? alsoDescribedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema
+}
+
 /** Names each field once, by its documented name: a schema with its other spellings would be no type for a generated client. */
 function schemaOf(properties: Properties, names: readonly string[]): Schema {
   const entries = names.map((name) => {
-    const { field, presence, aliases, isCleared } = properties[name] as Property<unknown, 'required' | 'optional'>
-    const schema = presence === 'required' && !isCleared ? field.schema : nullable(field.schema)
-    return [name, aliases.length > 0 ? alsoDescribedAs(schema, `Also taken as ${sentenceList(aliases, 'or')}`) : schema]
+    const property = properties[name] as Property<unknown, 'required' | 'optional'>
+    const schema = propertySchema(property)
+    return [name, property.sentence === undefined ? schema : describedAs(schema, property.sentence)]
   })
   const required = names.filter((name) => properties[name]?.presence === 'required')
   return {

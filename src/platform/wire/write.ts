@@ -12,6 +12,8 @@ export interface Shape<T> {
   write(value: T): string
   /** How its values look as JSON, where they can be written from the texts of the database: see `text-writer.ts`. */
   looks?: Looks
+  /** The schema without the meaning of the field that it has, see `described`. */
+  plain?: Schema
   /** It writes null for a value that is absent. */
   hasNull?: true
 }
