@@ -96,7 +96,7 @@ async function measure(count: number, isSmoke: boolean) {
       for (const statement of CARDS) await client.query(statement, [count, gatewayID])
       // Tables that are still empty are left as a new installation has them.
       await client.query(
-        'vacuum (analyze) customers, invoices, dunning, payment_methods, sandbox_cards, ledger_entries, customer_totals',
+        'vacuum (analyze) customers, invoices, dunning, payment_methods, sandbox_cards, ledger_rows, customer_totals',
       )
     })
     const seconds = isSmoke ? 0.5 : 5

@@ -18,7 +18,7 @@ const TIMES_FLOOR = 3
 const ROWS = `
   select e.entry_id, e.dated, e.event, e.record_type, e.record_id, e.debit, e.credit, e.tax_name, e.tax_rate, e.amount_minor, e.currency, i.number,
          coalesce(i.reference, p.ref) as reference, p.method, c.reference as customer, c.gl_code
-    from ledger_entries e
+    from ledger_rows e
     join customers c on c.account_id = 1 and c.customer_id = e.customer_id
     left join invoices i on e.record_type = 'invoice' and i.account_id = 1 and i.invoice_id = e.record_id
     left join payments p on e.record_type = 'payment' and p.account_id = 1 and p.payment_id = e.record_id

@@ -36,7 +36,7 @@ export const YEAR = [
   `insert into allocations (account_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made, created_at)
      select 1, 1 + n % ${CUSTOMER_COUNT}, 'payment', n, 'invoice', n, 11500, date '2026-01-21' + (n * 365 / ($1::bigint + 1))::int, false, '2026-01-01'
        from generate_series(1, $1::bigint) n`,
-  `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
+  `insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
        debit, credit, tax_name, tax_rate)
      select 1, 1 + n % ${CUSTOMER_COUNT}, 1, n, amount, '2026-01-01', date '2026-01-01' + (n * 365 / ($1::bigint + 1))::int, false, 'USD', event, type,
          debit, credit, tax, case when tax is not null then 0.15 end
@@ -52,7 +52,7 @@ export const YEAR = [
   `insert into settlements (account_id, settlement_id, customer_id, negative_adjustment_id, invoice_id, basis, gross_minor, settled_before_minor, dated)
      select 1, n, 1 + n * 100 % ${CUSTOMER_COUNT}, n, n * 100, 'amount', 2300, 0, date '2026-01-01' + (n * 36500 / ($1::bigint + 1))::int
        from generate_series(1, $1::bigint / 100) n`,
-  `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
+  `insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
        debit, credit, tax_name, tax_rate)
      select 1, 1 + n * 100 % ${CUSTOMER_COUNT}, 1, n, case event when 'tax_taken_back' then 300 else 2300 end, '2026-01-01',
          date '2026-01-01' + (n * 36500 / ($1::bigint + 1))::int, false, 'USD', event,
@@ -92,7 +92,7 @@ const CASES: readonly Case[] = [
   {
     title: 'the trial balance of a month',
     path: `/v1/reports/trialbalance?${MONTH}`,
-    floor: `select currency, debit, credit, tax_name, sum(amount_minor) from ledger_entries
+    floor: `select currency, debit, credit, tax_name, sum(amount_minor) from ledger_rows
              where account_id = 1 and dated <= '${DAY}' group by 1, 2, 3, 4`,
     bound: 'seconds',
   },
@@ -168,7 +168,7 @@ async function measure(service: Service, client: pg.Client, one: Case, times: nu
 
 /** Sums all whole blocks of entries, as the duties of the service do. */
 async function sumDays(owner: pg.Client): Promise<void> {
-  for (let look = 0; look < 2; look += 1) await owner.query(`select settled_below('ledger_entries')`)
+  for (let look = 0; look < 2; look += 1) await owner.query(`select settled_below('ledger_rows')`)
   let summed: number
   do summed = (await owner.query<{ n: number }>('select sum_ledger_days() as n')).rows[0]?.n ?? 0
   while (summed > 0)

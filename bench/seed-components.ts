@@ -34,7 +34,7 @@ function onSubscriptions(seats: string): string[] {
         '[{"versionId":"2","from":null,"scheme":"tiered","list":${CALL_BRACKETS}}]' from subscriptions where account_id = 1`,
     `insert into usage_cycles (account_id, subscription_id, component_id, cycle_from, cycle_until, total, next_part, is_free)
     select account_id, subscription_id, 2, '2027-01-01', '2027-02-01', 150, 1, false from subscriptions where account_id = 1`,
-    `insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part)
+    `insert into usage_rows (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part)
     select account_id, subscription_id, 2, 75, false, '2027-01-10', 'seed ' || turn, '2027-01-10', '2027-01-01', 0
       from subscriptions, generate_series(1, 2) turn where account_id = 1`,
   ]

@@ -20,7 +20,7 @@ export const OPEN_INVOICES = [
      select 1, n, 'VAT', 0.15, 99990000, 15000000 from generate_series(1, $1::int) n`,
   `insert into customer_totals (account_id, customer_id, currency, receivable_minor, links, head)
      select 1, n, 'USD', 114990000, 1, sha256('') from generate_series(1, $1::int) n`,
-  `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
+  `insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
        debit, credit, tax_name, tax_rate)
      select 1, n, 1, n, case side when 'tax' then 15000000 else 99990000 end, '2026-01-01', '2026-01-01', false, 'USD', 'invoice_issued', 'invoice',
          'receivable', side, case side when 'tax' then 'VAT' end, case side when 'tax' then 0.15 end

@@ -31,7 +31,7 @@ export const RECORDS = `
       anchor, anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
     select 1, n, n, 1, 1, 1, 'USD', '2027-01-01', '2027-01-01', 1, 1, 'months', true, 0, '2026-12-31', '2026-12-31'
       from generate_series(1, $1::int) n;
-  insert into subscription_billing (account_id, subscription_id, customer_id, next_from, last_from, last_invoice_date, due_on, cycle_on, cycle_day)
+  insert into subscription_billing (account_id, subscription_id, customer_id, next_from, last_from, last_invoice_date, due_on, due_in_cycle_on, cycle_day)
     select 1, n, n, '${RENEWS_ON}', '2027-01-01', '2027-01-01', null, '${RENEWS_ON}', 1 from generate_series(1, $1::int) n;
   insert into billing_cycles select 1, '2027-01-31' where $1::int > 0`
 

@@ -23,7 +23,7 @@ const CUSTOMERS = `
     select 1, 'C' || n, false, 'Customer ' || n, 'USD', '2026-01-01', false, 'cash', true, false, false
       from generate_series(1, $1::int) n`
 const eventsOf = (type: string, at: string, each: number) => `
-  insert into events (account_id, type, record_id, customer_id, happened_at, actor, record, recorded_at)
+  insert into event_rows (account_id, type, record_id, customer_id, happened_at, actor, record, recorded_at)
     select 1, '${type}', customer_id, customer_id, '${at}', 'key 1', jsonb_build_object('Name', repeat('x', 400)), '${at}'::timestamptz + customer_id * interval '1 microsecond'
       from customers where account_id = 1 and customer_id % ${each} = 0 order by customer_id`
 

@@ -52,7 +52,7 @@ const RECORD = JSON.stringify({
 
 const WRITE = `
   with written as (
-    insert into events (account_id, type, record_id, happened_at, actor, record)
+    insert into event_rows (account_id, type, record_id, happened_at, actor, record)
     select w.account_id, 'customer.updated', n, '2027-01-01', 'bench', $1 from webhooks w, generate_series(1, $2::integer) n
     returning account_id, event_id, type, record_id)
   insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)

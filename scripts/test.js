@@ -13,7 +13,6 @@ const ON_EACH_POSTGRES = [
   'src/platform/database/',
   'src/features/verification/verify.test',
   'test/api/statements.test',
-  'test/api/migrations.test',
   'test/api/tenancy.test',
   'test/upgrades/',
   'test/journeys/collection-lives',

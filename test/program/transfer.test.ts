@@ -112,7 +112,7 @@ describe('an export', () => {
     const changedBytes = () => {
       const name = join(testFolder(), 'bytes.gz')
       const whole = gunzipSync(readFileSync(file))
-      whole[whole.indexOf('\n', whole.indexOf('{"table":"events"')) + 1] = 0xe2
+      whole[whole.indexOf('\n', whole.indexOf('{"table":"event_rows"')) + 1] = 0xe2
       writeFileSync(name, gzipSync(whole))
       return name
     }

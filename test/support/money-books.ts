@@ -210,7 +210,7 @@ const CHAIN = `
 select customer_id || ' ' || currency as chain, link, to_char(posted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as posted,
        concat_ws(chr(31), event || case when is_reversal then '_reversed' else '' end, record_type, record_id, debit, credit,
          coalesce(tax_name, ''), coalesce(tax_rate::text, ''), coalesce(tax_number, ''), amount_minor, dated) as said
-  from ledger_entries where account_id = $1 order by entry_id`
+  from ledger_rows where account_id = $1 order by entry_id`
 const HEADS = `
 select customer_id || ' ' || currency as chain, links, encode(head, 'hex') as head from customer_totals where account_id = $1`
 

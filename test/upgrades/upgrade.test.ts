@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readMigrations } from '../../src/platform/database/migrations.ts'
 import { clientOf, startTestService, type TestClient } from '../support/app.ts'
-import { withClient } from '../support/older-database.ts'
+import { withOwner } from '../support/owner-client.ts'
 import { differencesOf } from '../support/shop.ts'
 import { besideDump, loadDump, upgrade } from './dump.testing.ts'
 
@@ -12,7 +12,7 @@ const beside = besideDump(NAME)
 const connection = await loadDump(NAME)
 const applied = async () => {
   let versions: number[] = []
-  await withClient(connection, async (client) => {
+  await withOwner(connection, async (client) => {
     const { rows } = await client.query<{ version: number }>('select version from perennial.migrations order by 1')
     versions = rows.map(({ version }) => version)
   })

@@ -9,7 +9,7 @@ const eventsOf = (client: TestClient) =>
   service.db
     .reader(client.id)
     .rows<{ type: string; record: any }>(
-      sql`select type, record from events where account_id = ${client.id} and type like 'account.%' and type <> 'account.created' order by event_id`,
+      sql`select type, record from event_rows where account_id = ${client.id} and type like 'account.%' and type <> 'account.created' order by event_id`,
     )
 
 const fieldsOf = (reply: { body: { Errors: { Field: string }[] } }) =>

@@ -41,7 +41,7 @@ async function killOne(workers: readonly KillableWorker[]): Promise<KillableWork
 const countInCycle = async (account: bigint, day: string): Promise<number> =>
   (
     await service.db.reader(account).rows<{ n: number }>(sql`
-      select count(*)::integer as "n" from subscription_billing where account_id = ${account} and cycle_on = ${day}`)
+      select count(*)::integer as "n" from subscription_billing where account_id = ${account} and due_in_cycle_on = ${day}`)
   )[0]!.n
 
 /** Kills workers that bill first periods, each subscription on its own, or the third month of all, by their shape. */

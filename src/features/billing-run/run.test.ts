@@ -147,7 +147,7 @@ describe('exactly once', () => {
     const setBack = (lastFrom: Fragment) =>
       service.db.transaction(client.id, (tx) =>
         tx.rows(
-          sql`update subscription_billing set next_from = '2027-02-01', due_on = '2027-02-01', cycle_on = null, cycle_day = null, last_from = ${lastFrom} where account_id = ${client.id}`,
+          sql`update subscription_billing set next_from = '2027-02-01', due_on = '2027-02-01', due_in_cycle_on = null, cycle_day = null, last_from = ${lastFrom} where account_id = ${client.id}`,
         ),
       )
     await expect(setBack(fragment`last_from`)).rejects.toThrow('subscription_billing_onward')

@@ -169,9 +169,9 @@ export const countRows = async (service: TestService, account: bigint) =>
     service.db.reader(account),
     sql`select (select count(*)::int from invoices where account_id = ${account}) as "invoices",
                (select count(*)::int from charges where account_id = ${account}) as "charges",
-               (select coalesce(sum(last_event_id - first_event_id + 1), 0)::int from issued_events where account_id = ${account}) as "events",
+               (select coalesce(sum(last_event_id - first_event_id + 1), 0)::int from event_packs where account_id = ${account}) as "events",
                (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
-               (select count(*)::int from subscription_billing where account_id = ${account} and coalesce(due_on, cycle_on) <= (
+               (select count(*)::int from subscription_billing where account_id = ${account} and coalesce(due_on, due_in_cycle_on) <= (
                  select clock_at::date from accounts where account_id = ${account})) as "due"`,
   )
 

@@ -205,7 +205,7 @@ describe('POST /v1/components', () => {
     const events = await service.db
       .reader(client.id)
       .rows<{ type: string; record: unknown }>(
-        sql`select type, record from events where account_id = ${client.id} and type like 'component.%' order by event_id`,
+        sql`select type, record from event_rows where account_id = ${client.id} and type like 'component.%' order by event_id`,
       )
     const renamed = { ...added, Name: 'Places' }
     expect(events).toEqual([

@@ -62,7 +62,7 @@ describe('POST /v1/components/{componentID}/versions', () => {
     const events = await service.db
       .reader(client.id)
       .rows<{ type: string; record: { VersionNo: number; isDefault: boolean } }>(
-        sql`select type, record from events where account_id = ${client.id} and type like 'component_version%' order by event_id`,
+        sql`select type, record from event_rows where account_id = ${client.id} and type like 'component_version%' order by event_id`,
       )
     expect(events.map(({ type, record }) => [type, record.VersionNo, record.isDefault])).toEqual([
       ['component_version.created', 2, true],

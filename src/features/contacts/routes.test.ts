@@ -88,7 +88,7 @@ describe('adding', () => {
     expect(isPasswordOf(password as string, (await hashOf(client, added.body.customerContactID)) as string)).toBe(true)
     const stored = await service.db.reader(client.id).rows<{ all: string }>(sql`
       select coalesce(string_agg(e::text, ' '), '') || (select string_agg(o::text, ' ') from outbox o where account_id = ${client.id}) as "all"
-        from events e where account_id = ${client.id}`)
+        from event_rows e where account_id = ${client.id}`)
     expect(stored[0]?.all).toContain('jlodz')
     expect(stored[0]?.all).not.toContain(password)
   })

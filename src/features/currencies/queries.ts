@@ -51,5 +51,5 @@ export const currencyUses = (db: Queryable, account: AccountId, currency: string
                exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
                exists (select 1 from recurring_invoices where account_id = ${account} and currency = ${currency}) as "recurring",
                exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
-               or exists (select 1 from invoices where account_id = ${account} and currency = ${currency} and shape_id is null) as "invoices"`,
+               or exists (select 1 from invoices where account_id = ${account} and currency = ${currency} and template_id is null) as "invoices"`,
   )

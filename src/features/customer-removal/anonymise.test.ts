@@ -202,7 +202,7 @@ describe('POST /v1/customers/{customerID}/anonymise', () => {
     const role = new pg.Client(clientConfig(service.connection, 'perennial_app'))
     await role.connect()
     await role.query(`set app.account_id = '1'`)
-    await expect(role.query(`update perennial.events set record = '{}'`)).rejects.toThrow('permission denied')
+    await expect(role.query(`update perennial.event_rows set record = '{}'`)).rejects.toThrow('permission denied')
     await role.end()
   })
 })

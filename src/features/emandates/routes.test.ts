@@ -222,7 +222,7 @@ describe('states and tokens', () => {
       const rows = await service.db.reader(client.id).rows<{ text: string }>(sql`
         select e::text as "text" from emandates e where e.account_id = ${client.id}
         union all select k::text from idempotency_keys k where k.account_id = ${client.id}
-        union all select v::text from events v where v.account_id = ${client.id}`)
+        union all select v::text from event_rows v where v.account_id = ${client.id}`)
       expect(rows.length).toBeGreaterThan(2)
       expect(rows.filter(({ text }) => text.includes(secret))).toEqual([])
     }

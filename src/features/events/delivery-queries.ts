@@ -47,9 +47,9 @@ export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDeliv
   tx.rows(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
     select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
-      from (select type, record_id from events where account_id = ${tx.account} and event_id = ${eventId}
+      from (select type, record_id from event_rows where account_id = ${tx.account} and event_id = ${eventId}
             union all
-            select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`${eventId}::bigint`)} from issued_events s
+            select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`${eventId}::bigint`)} from event_packs s
              where ${holdsEvent(tx.account, 's', fragment`${eventId}::bigint`)}) e`)
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
@@ -64,12 +64,12 @@ const listOrNull = (types: readonly string[] | null) => (types === null ? null :
 const eventsIn = (account: AccountId, { from, before, types }: EventRange) => {
   const isAsked = (type: Fragment) => isWanted(fragment`${listOrNull(types)}::text[]`, type)
   return fragment`
-    (select v.event_id, v.type, v.record_id from events v
+    (select v.event_id, v.type, v.record_id from event_rows v
       where v.account_id = ${account} and v.happened_at >= ${from} and v.happened_at < ${before}
         and v.type <> 'webhook.tested' and ${isAsked(fragment`v.type`)}
      union all
      select k.id, ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`k.id`)}
-       from issued_events s cross join lateral generate_series(s.first_event_id, s.last_event_id) as k(id)
+       from event_packs s cross join lateral generate_series(s.first_event_id, s.last_event_id) as k(id)
       where s.account_id = ${account} and s.happened_at >= ${from} and s.happened_at < ${before} and ${isAsked(TYPE_OF_ROW)}) e`
 }
 

@@ -45,7 +45,7 @@ const textOf = ({ Notes }: Kept): string => JSON.stringify({ poNumber: null, Not
 
 /** Writes the events of all invoices anew. */
 async function write(all: readonly Kept[]): Promise<void> {
-  await owner.query('delete from issued_events where account_id = $1', [client.id])
+  await owner.query('delete from event_packs where account_id = $1', [client.id])
   const kept = [...new Set(all.map(textOf))]
   const rows = all.map(({ customerPaymentMethodID, poNumber }) => ({ method: customerPaymentMethodID, poNumber }))
   await service.db.transaction(client.id, (tx) =>
@@ -73,8 +73,8 @@ async function read(isNewestFirst: boolean): Promise<unknown[]> {
 /** Makes the rows what they were before texts were shared: a record for each event. */
 const asBefore = () =>
   owner.query(
-    `update issued_events s set places = null, method_ids = null, po_numbers = null, records = (
-       select jsonb_agg((s.records -> coalesce(s.places[k + 1], least(k, jsonb_array_length(s.records) - 1))::integer)
+    `update event_packs s set record_index = null, method_ids = null, po_numbers = null, records = (
+       select jsonb_agg((s.records -> coalesce(s.record_index[k + 1], least(k, jsonb_array_length(s.records) - 1))::integer)
                 || jsonb_strip_nulls(jsonb_build_object('customerPaymentMethodID', s.method_ids[k + 1], 'poNumber', s.po_numbers[k + 1])) order by k)
          from generate_series(0, s.last_event_id - s.first_event_id) as k)
       where account_id = $1`,
@@ -111,8 +111,8 @@ test('texts are kept once in a row, what is an invoice’s own beside them, and 
   const formOf = async () =>
     (
       await owner.query(
-        `select jsonb_array_length(records) as records, places is null as "isAlike", method_ids is null and po_numbers is null as "isShared"
-           from issued_events where account_id = $1 and last_event_id > first_event_id`,
+        `select jsonb_array_length(records) as records, record_index is null as "isAlike", method_ids is null and po_numbers is null as "isShared"
+           from event_packs where account_id = $1 and last_event_id > first_event_id`,
         [client.id],
       )
     ).rows
@@ -125,16 +125,16 @@ test('texts are kept once in a row, what is an invoice’s own beside them, and 
 })
 
 test.each([
-  ['places of some events only', `places = '{0}'`],
-  ['a place that has no record', `places = array_fill(2::smallint, array[${INVOICES}])`],
-  ['an event without a place', `places = array_fill(null::smallint, array[${INVOICES}])`],
-  ['a place below the first', `places = array_fill((-1)::smallint, array[${INVOICES}])`],
+  ['places of some events only', `record_index = '{0}'`],
+  ['a place that has no record', `record_index = array_fill(2::smallint, array[${INVOICES}])`],
+  ['an event without a place', `record_index = array_fill(null::smallint, array[${INVOICES}])`],
+  ['a place below the first', `record_index = array_fill((-1)::smallint, array[${INVOICES}])`],
   ['methods of some events only', `method_ids = '{1}'`],
   ['order numbers of some events only', `po_numbers = '{a}'`],
-  ['records of some events only', `places = null`],
+  ['records of some events only', `record_index = null`],
 ])('the database refuses %s', async (_what, change) => {
   await write(invoiceIds.map((_, index) => ({ poNumber: null, customerPaymentMethodID: null, Notes: `${index % 2}` })))
   await expect(
-    owner.query(`update issued_events set ${change} where account_id = $1`, [client.id]),
-  ).rejects.toMatchObject({ constraint: 'issued_events_kept' })
+    owner.query(`update event_packs set ${change} where account_id = $1`, [client.id]),
+  ).rejects.toMatchObject({ constraint: 'event_packs_kept' })
 })

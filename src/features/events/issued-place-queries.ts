@@ -2,7 +2,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts'
 
 /**
- * The parts of statements that find an event in a row of `issued_events`, where those of invoices that are issued together are, by its place
+ * The parts of statements that find an event in a row of `event_packs`, where those of invoices that are issued together are, by its place
  * (decision 29), and those of mails with invoices that are queued together (decision 45). A row is called `s`.
  */
 
@@ -32,7 +32,7 @@ const PLACE_OF_EVENT = fragment`(p.id - s.first_event_id)::integer + 1`
 /** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number; of a mail its invoice. */
 export const RECORD_OF_EVENT = fragment`
   case when s.mailed is not null then jsonb_build_object('invoiceID', ${invoiceOfEvent(fragment`p.id`)}) else
-  (s.records -> case when s.places is not null then s.places[${PLACE_OF_EVENT}]::integer
+  (s.records -> case when s.record_index is not null then s.record_index[${PLACE_OF_EVENT}]::integer
                      when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end)
     || case when s.method_ids[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('customerPaymentMethodID', s.method_ids[${PLACE_OF_EVENT}]) end
     || case when s.po_numbers[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('poNumber', s.po_numbers[${PLACE_OF_EVENT}]) end end`
@@ -47,11 +47,11 @@ export const holdsEvent = (account: AccountId, row: string, id: Fragment): Fragm
 /** Returns what finds the events of an invoice in rows of a type, each as its `id` and the `first` and time of its row. */
 export const eventsOfInvoice = (account: AccountId, type: SharedType | null, invoice: Fragment): Fragment => {
   const issued = fragment`
-    select s.first_event_id + (${invoice} - s.first_invoice_id) as id, s.first_event_id as first, s.happened_at from issued_events s
+    select s.first_event_id + (${invoice} - s.first_invoice_id) as id, s.first_event_id as first, s.happened_at from event_packs s
      where s.account_id = ${account} and s.mailed is null and s.first_invoice_id <= ${invoice} and s.first_invoice_id > ${invoice} - ${EVENTS_MAX}
        and ${invoice} - s.first_invoice_id <= s.last_event_id - s.first_event_id`
   const mailed = fragment`
-    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1 as id, s.first_event_id as first, s.happened_at from issued_events s
+    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1 as id, s.first_event_id as first, s.happened_at from event_packs s
      where s.account_id = ${account} and s.mailed is not null and s.first_invoice_id = ${invoice} - (${invoice} & ${EVENTS_MAX - 1})
        and (${invoice} & ${EVENTS_MAX - 1})::smallint = any (s.mailed)`
   if (type === null) return fragment`${issued} union all ${mailed}`

@@ -8,7 +8,7 @@ import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
 import { EVENTS_MAX, eventsOfInvoice, rowsOf, type SharedType } from './issued-place-queries.ts'
 
 /**
- * Events of invoices that share rows, of their issue and of their mails: writing, listing and counting the rows of `issued_events`. A row is called `s`.
+ * Events of invoices that share rows, of their issue and of their mails: writing, listing and counting the rows of `event_packs`. A row is called `s`.
  */
 
 /** Invoices that are issued together, in their order, and what the event of each keeps. */
@@ -33,9 +33,9 @@ export function insertIssuedEvents(tx: Transaction, issued: IssuedInvoices) {
   const { records, places, source } = keptInRow(issued)
   return tx.rows(sql`
     with ${endpointsOf(tx.account)},
-    drawn as materialized (select nextval('events_event_id_seq') as event, r.* from ${drawnFor(issued)}),
+    drawn as materialized (select nextval('event_rows_event_id_seq') as event, r.* from ${drawnFor(issued)}),
     rows_written as (
-      insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, places, method_ids, po_numbers)
+      insert into event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, record_index, method_ids, po_numbers)
       select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${records}, ${places},
              ${ownOf(issued.methodIds, METHODS)}, ${ownOf(issued.poNumbers, ORDERS)}
         from drawn d ${source}
@@ -60,10 +60,10 @@ export const eventsOfMails = (
 ): Fragment => fragment`
     with ${endpointsOf(account)}, mailed as (${mailed}),
     drawn as materialized (
-      select nextval('events_event_id_seq') as event, m.invoice, row_number() over (order by m.invoice) as place
+      select nextval('event_rows_event_id_seq') as event, m.invoice, row_number() over (order by m.invoice) as place
         from (select document_id as invoice from mailed order by 1) m),
     rows_written as (
-      insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
+      insert into event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
       select ${account}, min(d.event), max(d.event), min(d.invoice - (d.invoice & ${EVENTS_MAX - 1})), ${happenedAt}::timestamptz, ${actor}, '[{}]',
              array_agg((d.invoice & ${EVENTS_MAX - 1})::smallint order by d.event)
         from drawn d group by d.event - d.place, d.invoice / ${EVENTS_MAX}
@@ -154,7 +154,7 @@ export function sharedFrom(account: AccountId, filter: SharedFilter, start: Page
     : fragment`s.first_event_id > ${fromId}::bigint - ${EVENTS_MAX}`
   // Rows come in their order from the index, so only those of a page are gone through.
   return fragment`
-    select e.id, s.first_event_id as first from issued_events s cross join lateral generate_series(s.first_event_id, s.last_event_id) as e(id)
+    select e.id, s.first_event_id as first from event_packs s cross join lateral generate_series(s.first_event_id, s.last_event_id) as e(id)
      where s.account_id = ${account} and ${rowsOf(filter.type)} and ${ofRows} ${inTime(filter)} ${onward(start, 'e.id')}
      order by s.first_event_id ${order}, e.id ${order}`
 }
@@ -168,13 +168,13 @@ export const countShared = (db: Queryable, account: AccountId, filter: SharedFil
     db,
     isOfSome(filter)
       ? sql`select count(*) as "n" from ${ofInvoices(account, filter)} ${inTime(filter)}`
-      : sql`select coalesce(sum(s.last_event_id - s.first_event_id + 1), 0)::bigint as "n" from issued_events s
+      : sql`select coalesce(sum(s.last_event_id - s.first_event_id + 1), 0)::bigint as "n" from event_packs s
              where s.account_id = ${account} and ${rowsOf(filter.type)} ${inTime(filter)}`,
   )
 
 /** Returns what lists the invoices that were issued, or queued for mail, at an instant of real time or later. */
 export const sharedSince = (account: AccountId, since: Instant): Fragment => fragment`
-  select s.first_invoice_id + m.distance from issued_events s
+  select s.first_invoice_id + m.distance from event_packs s
    cross join lateral (
      select generate_series(0, s.last_event_id - s.first_event_id) as distance where s.mailed is null
      union all select unnest(s.mailed)) m

@@ -81,7 +81,7 @@ test('rows hold many events, but never more than 256, and break where identifier
   const rows = await service.db
     .reader(client.id)
     .rows<{ events: number }>(
-      sql`select (last_event_id - first_event_id + 1)::integer as events from issued_events where account_id = ${client.id} and mailed is null`,
+      sql`select (last_event_id - first_event_id + 1)::integer as events from event_packs where account_id = ${client.id} and mailed is null`,
     )
   const lengths = rows.map(({ events }) => events)
   expect(lengths.reduce((sum, one) => sum + one, 0)).toBe(SUBSCRIBERS * 3)
@@ -119,7 +119,7 @@ test('each mail has its event, which says which invoice it was', async () => {
   const rows = await service.db
     .reader(client.id)
     .rows<{ n: number }>(
-      sql`select count(*)::integer as n from issued_events where account_id = ${client.id} and mailed is not null`,
+      sql`select count(*)::integer as n from event_packs where account_id = ${client.id} and mailed is not null`,
     )
   expect(rows[0]!.n).toBeLessThan(MAILED * 2)
 })

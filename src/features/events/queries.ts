@@ -29,7 +29,7 @@ export interface NewEvent {
 }
 
 const insertion = (account: AccountId, events: readonly NewEvent[]) => fragment`
-    insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
+    insert into event_rows (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
     select ${account}, r.type, r.record_id, r.customer_id, r.happened_at, r.actor, r.reason, r.record::jsonb from unnest(
       ${column(events, 'type')}::text[], ${column(events, 'recordId')}::bigint[], ${column(events, 'customerId')}::bigint[],
       ${column(events, 'happenedAt')}::timestamptz[], ${column(events, 'actor')}::text[], ${column(events, 'reason')}::text[],
@@ -59,7 +59,7 @@ export const eventsFrom = (
   source: EventSource,
 ): Fragment => fragment`
     with ${endpointsOf(account)}, ${source.with}, written as (
-      insert into events (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
+      insert into event_rows (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
       select ${account}, ${type}, r.record_id, r.customer_id, ${happenedAt}::timestamptz, ${actor}, ${reason}, r.record from (${source.rows}) r
       returning event_id, type, record_id) ${deliveriesOfWritten(account)}`
 
@@ -79,7 +79,7 @@ export async function insertLikeEvents(
 ): Promise<void> {
   for (const { rows, distinct, positions } of deduplicated(events, ['record'])) {
     const insertion = fragment`
-      insert into events (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
+      insert into event_rows (account_id, type, happened_at, actor, reason, record_id, customer_id, record)
       select ${tx.account}, ${common.type}, ${common.happenedAt}::timestamptz, ${common.actor}, ${common.reason}, r.record, r.customer,
              (${column(distinct, 'record')}::jsonb[])[r.shape]
         from unnest(${bigints(rows, 'recordId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${positions}::integer[])
@@ -115,9 +115,9 @@ export interface EventFilter {
 // Events of issued invoices are not among those that are indexed by their record: there are too many of them.
 const ofRecord = (account: AccountId, id: Id): Fragment => fragment`
   and event_id in (
-    select e.event_id from events e where e.account_id = ${account} and e.record_id = ${id} and e.type <> 'invoice.issued'
+    select e.event_id from event_rows e where e.account_id = ${account} and e.record_id = ${id} and e.type <> 'invoice.issued'
     union all
-    select e.event_id from invoices i join events e on e.account_id = ${account} and e.customer_id = i.customer_id
+    select e.event_id from invoices i join event_rows e on e.account_id = ${account} and e.customer_id = i.customer_id
      where i.account_id = ${account} and i.invoice_id = ${id} and e.record_id = ${id} and e.type = 'invoice.issued')`
 
 const conditions = (account: AccountId, filter: EventFilter): Fragment => fragment`
@@ -130,7 +130,7 @@ const conditions = (account: AccountId, filter: EventFilter): Fragment => fragme
 
 const OF_EVENT = invoiceOfEvent(fragment`p.id`)
 
-/** Rows of `events` and of `issued_events`: an event is in one of them. Of `p` are read its identifier, and the first of its row where it is in the latter. */
+/** Rows of `events` and of `event_packs`: an event is in one of them. Of `p` are read its identifier, and the first of its row where it is in the latter. */
 const EVENT_COLUMNS = fragment`
   p.id, coalesce(v.type, ${TYPE_OF_ROW}) as type, coalesce(v.record_id, ${OF_EVENT}) as "recordId",
   case when s.first_event_id is null then v.customer_id else i.customer_id end as "customerId",
@@ -139,8 +139,8 @@ const EVENT_COLUMNS = fragment`
 
 // The invoice is computed in a part of its own: under row security no index is asked for what is computed of another table's column.
 const joinedTo = (account: AccountId): Fragment => fragment`
-  left join events v on v.account_id = ${account} and v.event_id = p.id and p.first is null
-  left join issued_events s on s.account_id = ${account} and s.first_event_id = p.first
+  left join event_rows v on v.account_id = ${account} and v.event_id = p.id and p.first is null
+  left join event_packs s on s.account_id = ${account} and s.first_event_id = p.first
   left join lateral (select ${OF_EVENT} as invoice_id offset 0) o on true
   left join invoices i on i.account_id = ${account} and i.invoice_id = o.invoice_id`
 
@@ -154,7 +154,7 @@ function sharedTypeOf({ type, types }: EventFilter): SharedType | null | undefin
 function ownFrom(account: AccountId, filter: EventFilter, start: PageStart, most: number): Fragment {
   const { type, types, ...others } = filter
   const rows = (conditioned: EventFilter, ofType: Fragment) => fragment`
-    select event_id as id, null::bigint as first from events where account_id = ${account} ${ofType} ${onward(start, 'event_id')}
+    select event_id as id, null::bigint as first from event_rows where account_id = ${account} ${ofType} ${onward(start, 'event_id')}
        ${conditions(account, conditioned)} order by event_id ${direction(start)} limit ${most}`
   if (types == null || type != null || others.recordId != null || others.customerId != null)
     return rows(filter, NOTHING)
@@ -183,12 +183,12 @@ export function listEvents(db: Queryable, account: AccountId, filter: EventFilte
 export const listEventsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecordedEvent>(sql`
     select ${EVENT_COLUMNS}
-      from (select w.id, (select c.first_event_id from issued_events c where ${holdsEvent(account, 'c', fragment`w.id`)}) as first
+      from (select w.id, (select c.first_event_id from event_packs c where ${holdsEvent(account, 'c', fragment`w.id`)}) as first
               from unnest(${arrayLiteral(ids)}::bigint[]) as w(id)) p ${joinedTo(account)}
      where v.event_id is not null or s.first_event_id is not null`)
 
 export async function countEvents(db: Queryable, account: AccountId, filter: EventFilter): Promise<number> {
-  const statement = sql`select count(*) as "n" from events where account_id = ${account} ${conditions(account, filter)}`
+  const statement = sql`select count(*) as "n" from event_rows where account_id = ${account} ${conditions(account, filter)}`
   const type = sharedTypeOf(filter)
   return (await countOf(db, statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
 }

@@ -22,7 +22,7 @@ export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [
       from,
       before: to,
     }),
-    blocks: 'events',
+    blocks: 'event_rows',
     rows: listEvents,
     count: countEvents,
     pieces: (db, context, rows) => eventShape.list.pieces(eventPortions(deps, db, context, rows), writingOf(context)),

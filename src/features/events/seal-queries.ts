@@ -16,7 +16,7 @@ export const takeEventMark = async (db: Queryable, patienceMs = MARK_PATIENCE_MS
   (
     await oneRow<{ below: bigint }>(
       db,
-      sql`select take_mark('events', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`,
+      sql`select take_mark('event_rows', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`,
     )
   ).below
 
@@ -103,7 +103,7 @@ export async function listRowsToSeal(
   const rows = await db.rows<SealedRow>(sql`
     select event_id as "first", type, happened_at as "happenedAt", actor, reason, record_id as "recordId", customer_id as "customerId",
            case when customer_id is null and split_part(type, '.', 1) = any (${`{${WITHOUT_PERSONS.join(',')}}`}::text[]) then record::text end as "record"
-      from events where account_id = ${account} and event_id >= ${from} and event_id < ${below} order by event_id limit ${limit}`)
+      from event_rows where account_id = ${account} and event_id >= ${from} and event_id < ${below} order by event_id limit ${limit}`)
   return rows.map((row) => ({ ...row, count: 1, lines: lineOf(row) }))
 }
 
@@ -123,9 +123,9 @@ export const listSharedToSeal = (db: Queryable, account: AccountId, { from, belo
            case when s.mailed is null then 'invoice.issued' else 'invoice.mail_queued' end as "type", s.happened_at as "happenedAt", s.actor,
            null::text as "reason"
       from (select *, first_invoice_id + case when mailed is null then last_event_id - first_event_id else (select max(m) from unnest(mailed) m) end as last_invoice_id
-              from issued_events
+              from event_packs
              where account_id = ${account} and last_event_id >= ${from}::bigint and first_event_id < ${below}::bigint and first_event_id >=
-               (select coalesce(max(first_event_id), 0) from issued_events where account_id = ${account} and first_event_id <= ${from}::bigint)
+               (select coalesce(max(first_event_id), 0) from event_packs where account_id = ${account} and first_event_id <= ${from}::bigint)
              order by first_event_id limit ${limit}) s
      cross join lateral (
        select count(*) as count, string_agg(${LINE}, '' order by e.id) as lines

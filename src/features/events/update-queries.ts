@@ -54,7 +54,7 @@ const METHOD_EVENTS = arrayLiteral(EVENT_TYPES.filter((type) => type.startsWith(
 
 // Read once, before the list: few against many, whatever else the list is filtered by.
 const updated = (account: AccountId, recordType: UpdatedType, since: Instant): Fragment => fragment`
-  select e.record_id from events e
+  select e.record_id from event_rows e
    where e.account_id = ${account} and e.type = any(${EVENTS_OF[recordType]}::text[]) and e.recorded_at >= ${since}
   union
   select n.record_id from record_changes n
@@ -63,7 +63,7 @@ const updated = (account: AccountId, recordType: UpdatedType, since: Instant): F
   ${
     recordType === 'customer'
       ? fragment`union
-  select e.customer_id from events e
+  select e.customer_id from event_rows e
    where e.account_id = ${account} and e.type = any(${METHOD_EVENTS}::text[]) and e.recorded_at >= ${since}`
       : NOTHING
   }`

@@ -24,7 +24,7 @@ const YEAR = [
   `insert into positive_adjustments (account_id, positive_adjustment_id, customer_id, kind, dated, due_date, currency, amount_minor, ref, created_at)
      select $1::bigint, 1000000 + n, 1000000 + n, 'opening_balance', '2027-01-01', '2027-01-01', 'EUR', 100,
          case when n <= ${WITH_REFERENCE} then 'Ж ' || n end, '2026-01-01' from generate_series(1, $2::bigint) n`,
-  `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type, debit, credit)
+  `insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type, debit, credit)
      select $1::bigint, 1000000 + n, 1, 1000000 + n, 100, '2026-01-01', '2027-01-01', false, 'EUR', 'opening_balance_set', 'positive_adjustment',
          'receivable', 'opening_balance' from generate_series(1, $2::bigint) n`,
 ]

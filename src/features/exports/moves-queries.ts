@@ -72,7 +72,7 @@ const FROM = (tx: Transaction, scope: BatchScope): Fragment => fragment`
 /** Returns what reads those that were posted one by one. */
 const FROM_ROWS = (tx: Transaction, scope: BatchScope): Fragment => fragment`
     ${RANGES(scope)}
-    join ledger_entries e on e.account_id = ${tx.account} and e.entry_id >= r.from_id and e.entry_id < r.until_id`
+    join ledger_rows e on e.account_id = ${tx.account} and e.entry_id >= r.from_id and e.entry_id < r.until_id`
 
 const IS_FRESH = ({ currency, to }: BatchScope): Fragment =>
   fragment`e.currency = ${currency} and e.dated <= ${to} and (r.after is null or e.dated > r.after)`
@@ -127,7 +127,7 @@ export const HAS_LINES = fragment`coalesce(m.has_lines, n.invoice_id is not null
 /** Returns the method of a move m of a payment p; that of a deleted payment stands in its event. */
 export const METHOD_OF_MOVE = (tx: Transaction): Fragment => fragment`
   case when m.document_type = 'payment' and p.payment_id is null then (
-    select v.record->>'Method' from events v
+    select v.record->>'Method' from event_rows v
      where v.account_id = ${tx.account} and v.customer_id = m.customer_id and v.type = 'payment.created' and v.record_id = m.document_id
      limit 1) else p.method end`
 

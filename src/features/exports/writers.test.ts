@@ -60,7 +60,7 @@ test('an export waits for a write that has begun', async () => {
   const writer = new pg.Client(clientConfig(service.connection, undefined))
   await writer.connect()
   await writer.query('begin')
-  await writer.query(`select nextval('ledger_entries_entry_id_seq')`)
+  await writer.query(`select nextval('ledger_rows_entry_id_seq')`)
   let isCommitted = false
   const made = exportOf(client).then(() => isCommitted)
   await new Promise((resolve) => setTimeout(resolve, 300))

@@ -26,7 +26,7 @@ export async function listCustomersOfCurrency(
 export const ofCustomers = (customers: readonly CustomerId[] | null | undefined): Fragment =>
   customers == null
     ? NOTHING
-    : fragment`and (i.shape_id is null or i.customer_id = any(${arrayLiteral(customers)}::bigint[]))`
+    : fragment`and (i.template_id is null or i.customer_id = any(${arrayLiteral(customers)}::bigint[]))`
 
 /** No identifier is as low. */
 const NOBODY = 0n as CustomerId

@@ -25,7 +25,7 @@ test('invoices are found by currency, those of few customers, those of many, sta
     expect(added.status, added.text).toBe(201)
   }
   const stored = await service.db.reader(client.id).rows<{ currency: string; n: number; stamped: number }>(sql`
-    select currency, count(*)::integer as "n", count(shape_id)::integer as "stamped" from invoices where account_id = ${client.id} group by 1 order by 1`)
+    select currency, count(*)::integer as "n", count(template_id)::integer as "stamped" from invoices where account_id = ${client.id} group by 1 order by 1`)
   expect(stored).toEqual([
     { currency: 'EUR', n: 8, stamped: 3 },
     { currency: 'USD', n: 1002, stamped: 501 },

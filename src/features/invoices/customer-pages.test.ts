@@ -20,7 +20,7 @@ test('pages of a customer have what runs kept with shapes and what was written b
     }
   }
   const stored = await service.db.reader(client.id).rows<{ id: bigint; isKept: boolean }>(sql`
-    select invoice_id as "id", shape_id is not null as "isKept" from invoices where account_id = ${client.id} and customer_id = ${BigInt(customerID)} order by 1`)
+    select invoice_id as "id", template_id is not null as "isKept" from invoices where account_id = ${client.id} and customer_id = ${BigInt(customerID)} order by 1`)
   expect(stored.map(({ isKept }) => (isKept ? 'k' : 'r')).join('')).toBe('rrrkrrkrrkk')
   const ids = stored.map(({ id }) => Number(id))
   expect(await invoicesOf(client, '')).toHaveLength(16)

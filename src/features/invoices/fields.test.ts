@@ -159,7 +159,7 @@ test('events that kept no Notes, of an older version, say what the invoice said 
   await client.post('/v1/recurring-invoices', { customerID, RecurInvoiceCharges: lines })
   const before = await issuedEvents(client)
   expect(before.map(({ Record }) => Record.Notes)).toEqual(['Thanks', 'Of the contract', 'Thanks'])
-  await owner.query(`update perennial.events set record = record - 'Notes' where account_id = $1`, [client.id])
+  await owner.query(`update perennial.event_rows set record = record - 'Notes' where account_id = $1`, [client.id])
   await owner.query(`set search_path = perennial; ${readFileSync(MIGRATION, 'utf8')}`)
   expect(await issuedEvents(client)).toEqual(before)
 })

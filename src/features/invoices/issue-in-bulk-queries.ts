@@ -100,7 +100,7 @@ function ownColumns({ ids, customerIds, subscriptionIds, kept, collected, ...row
     ['invoice_id', ids, 'bigint'],
     ['customer_id', customerIds, 'bigint'],
     ['subscription_id', subscriptionIds, 'bigint'],
-    ['shape_id', kept.shapeIds, 'bigint'],
+    ['template_id', kept.shapeIds, 'bigint'],
     ['first_charge_id', kept.firstChargeIds, 'bigint'],
     ['first_tax_id', kept.firstTaxIds, 'bigint'],
     ['total_minor', rows.totals, 'bigint'],

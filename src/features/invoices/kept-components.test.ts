@@ -44,7 +44,7 @@ const kept = async ({ id }: TestClient): Promise<number> =>
   (
     await owner.query(
       `select count(distinct i.invoice_id)::int as n from perennial.invoices i
-         join perennial.shape_charges s on s.account_id = i.account_id and s.shape_id = i.shape_id and s.kind in ('component', 'metered', 'rise')
+         join perennial.invoice_template_charges s on s.account_id = i.account_id and s.template_id = i.template_id and s.kind in ('component', 'metered', 'rise')
         where i.account_id = $1`,
       [id],
     )

@@ -63,8 +63,8 @@ function sentShapes({ charges, taxes }: SentShapes): Fragment {
 export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
   tx.rows<{ shape: number; shapeId: Id }>(sql`
     with ${sentShapes(sent)}
-    select h.shape, k.shape_id as "shapeId"
-      from hashed h join invoice_shapes k on k.account_id = ${tx.account} and k.hash = h.hash`)
+    select h.shape, k.template_id as "shapeId"
+      from hashed h join invoice_templates k on k.account_id = ${tx.account} and k.hash = h.hash`)
 
 /**
  * Keeps shapes, except for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
@@ -74,17 +74,17 @@ export const insertShapes = (tx: Transaction, sent: SentShapes) =>
   tx.rows<{ shape: number; shapeId: Id }>(sql`
     with ${sentShapes(sent)},
     added as (
-      insert into invoice_shapes (account_id, hash, charges, taxes)
+      insert into invoice_templates (account_id, hash, charges, taxes)
       select ${tx.account}, h.hash, min(h.charges), min(h.taxes) from hashed h group by h.hash order by h.hash
-      on conflict (account_id, hash) do nothing returning shape_id, hash),
-    chosen as (select a.shape_id, min(h.shape) as shape from added a join hashed h on h.hash = a.hash group by a.shape_id),
+      on conflict (account_id, hash) do nothing returning template_id, hash),
+    chosen as (select a.template_id, min(h.shape) as shape from added a join hashed h on h.hash = a.hash group by a.template_id),
     lines as (
-      insert into shape_charges (account_id, shape_id, line, ${CHARGE_NAMES})
-      select ${tx.account}, n.shape_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape),
+      insert into invoice_template_charges (account_id, template_id, line, ${CHARGE_NAMES})
+      select ${tx.account}, n.template_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape),
     taxes as (
-      insert into shape_taxes (account_id, shape_id, line, ${TAX_NAMES})
-      select ${tx.account}, n.shape_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape)
-    select h.shape, a.shape_id as "shapeId" from added a join hashed h on h.hash = a.hash`)
+      insert into invoice_template_taxes (account_id, template_id, line, ${TAX_NAMES})
+      select ${tx.account}, n.template_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape)
+    select h.shape, a.template_id as "shapeId" from added a join hashed h on h.hash = a.hash`)
 
 /** Draws identifiers of charges and taxes. */
 export async function drawKeptIds(
@@ -116,13 +116,13 @@ export const insertLooseCharges = (tx: Transaction, rows: readonly WrittenOutLin
   tx.rows(sql`
     insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
     select ${tx.account}, r.id, r.invoice, r.subscription, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
-      from ${writtenOutLines(rows)} join shape_charges s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+      from ${writtenOutLines(rows)} join invoice_template_charges s on s.account_id = ${tx.account} and s.template_id = r.shape and s.line = r.line`)
 
 export const insertLooseTaxes = (tx: Transaction, rows: readonly WrittenOutLine[]) =>
   tx.rows(sql`
     insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
     select ${tx.account}, r.id, r.invoice, ${columnsOf(KEPT_OF_TAXES, 's.')}
-      from ${writtenOutLines(rows)} join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = r.shape and s.line = r.line`)
+      from ${writtenOutLines(rows)} join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = r.shape and s.line = r.line`)
 
 /** Line or tax that is a row of an invoice from the first, under an identifier that was drawn for it. */
 export interface OwnLine extends Omit<WrittenOutLine, 'shapeId' | 'line'> {
@@ -159,19 +159,19 @@ export function insertOwnTaxes(tx: Transaction, rows: readonly OwnLine[], taxes:
 const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: string): void =>
   tx.send(sql`
     with kept as materialized (
-      select i.invoice_id, i.subscription_id, i.shape_id, i.first_charge_id, i.first_tax_id
-        from invoices i join invoice_shapes k on k.account_id = ${tx.account} and k.shape_id = i.shape_id
+      select i.invoice_id, i.subscription_id, i.template_id, i.first_charge_id, i.first_tax_id
+        from invoices i join invoice_templates k on k.account_id = ${tx.account} and k.template_id = i.template_id
        where i.account_id = ${tx.account} and i.customer_id = ${customerId}
          and exists (select from unnest(${chargeIds}::bigint[]) as d(id) where d.id >= i.first_charge_id and d.id < i.first_charge_id + k.charges)),
     lines as (
       insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
       select ${tx.account}, k.first_charge_id + s.line - 1, k.invoice_id, k.subscription_id, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
-        from kept k join shape_charges s on s.account_id = ${tx.account} and s.shape_id = k.shape_id),
+        from kept k join invoice_template_charges s on s.account_id = ${tx.account} and s.template_id = k.template_id),
     taxes as (
       insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
       select ${tx.account}, k.first_tax_id + s.line - 1, k.invoice_id, ${columnsOf(KEPT_OF_TAXES, 's.')}
-        from kept k join shape_taxes s on s.account_id = ${tx.account} and s.shape_id = k.shape_id)
-    update invoices i set shape_id = null, first_charge_id = null, first_tax_id = null
+        from kept k join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = k.template_id)
+    update invoices i set template_id = null, first_charge_id = null, first_tax_id = null
       from kept k where i.account_id = ${tx.account} and i.invoice_id = k.invoice_id`)
 
 /** Marks days of charges of a locked customer as given back, with what came back for them. Their lines are rows from then on. */
@@ -197,6 +197,6 @@ export const chargesOfSubscriptions = (account: AccountId, ids: Fragment): Fragm
   union all
   select c.* from (
     select i.invoice_id from invoices i
-     where i.account_id = ${account} and i.shape_id is not null and (i.subscription_id in (select unnest(${ids}))) is true and i.customer_id = any(array(
+     where i.account_id = ${account} and i.template_id is not null and (i.subscription_id in (select unnest(${ids}))) is true and i.customer_id = any(array(
              select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids}))) offset 0) k
     cross join lateral (select * from charges where account_id = ${account} and invoice_id = k.invoice_id offset 0) c`

@@ -33,9 +33,10 @@ type Built = Awaited<ReturnType<typeof build>>
 const kept = async (client: TestClient): Promise<number> =>
   Number(
     (
-      await owner.query('select count(*) as n from perennial.invoices where account_id = $1 and shape_id is not null', [
-        client.id,
-      ])
+      await owner.query(
+        'select count(*) as n from perennial.invoices where account_id = $1 and template_id is not null',
+        [client.id],
+      )
     ).rows[0].n,
   )
 
@@ -133,7 +134,7 @@ describe('invoices with shapes', () => {
     const { client } = await build(4)
     await moveTo(client, '2027-02-02')
     const { rows } = await owner.query(
-      `select count(*)::int as shapes from perennial.invoice_shapes where account_id = $1`,
+      `select count(*)::int as shapes from perennial.invoice_templates where account_id = $1`,
       [client.id],
     )
     expect([await kept(client), rows[0].shapes]).toEqual([4, 2])
@@ -191,7 +192,7 @@ test('eight writers beside a run: no identifier is given twice, every page is ex
   await Promise.all(writers)
   await end()
   const { rows } = await owner.query(
-    `select count(*) filter (where shape_id is null)::int as loose, count(*)::int as all,
+    `select count(*) filter (where template_id is null)::int as loose, count(*)::int as all,
             (select count(*) - count(distinct charge_id) from perennial.charges where account_id = $1)::int as charges,
             (select count(*) - count(distinct invoice_tax_id) from perennial.invoice_taxes where account_id = $1)::int as taxes
        from perennial.invoices where account_id = $1 and subscription_id is not null and invoice_date > '2027-02-02'`,

@@ -55,9 +55,9 @@ const SHAPE_ENTRY_COLUMNS = {
 /** Lists the shapes that are there of these hashes, which are in hexadecimal. */
 export const listPostingShapes = (tx: Transaction, hashes: readonly string[]) =>
   tx.rows<{ id: Id; hash: string }>(sql`
-    select p.posting_shape_id as "id", g.hash
+    select p.posting_template_id as "id", g.hash
       from unnest(${arrayLiteral(hashes)}::text[]) as g(hash)
-      join posting_shapes p on p.account_id = ${tx.account} and p.hash = decode(g.hash, 'hex')`)
+      join posting_templates p on p.account_id = ${tx.account} and p.hash = decode(g.hash, 'hex')`)
 
 /**
  * Writes shapes with their entries, except for those that somebody else wrote meanwhile, whose commit it waits for: so shapes are written in the order of their
@@ -73,16 +73,16 @@ export function sendPostingShapes(
     with given as materialized (
       select decode(h, 'hex') as hash, place from unnest(${arrayLiteral(hashes)}::text[]) with ordinality as g(h, place)),
     added as (
-      insert into posting_shapes (account_id, hash) select ${tx.account}, hash from given order by hash
-      on conflict (account_id, hash) do nothing returning posting_shape_id, hash)
-    insert into posting_shape_entries (account_id, posting_shape_id, line, ${names})
-    select ${tx.account}, a.posting_shape_id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
-      from added a join given g on g.hash = a.hash join ${source} on s.shape = g.place order by a.posting_shape_id, s.line`)
+      insert into posting_templates (account_id, hash) select ${tx.account}, hash from given order by hash
+      on conflict (account_id, hash) do nothing returning posting_template_id, hash)
+    insert into posting_template_entries (account_id, posting_template_id, line, ${names})
+    select ${tx.account}, a.posting_template_id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
+      from added a join given g on g.hash = a.hash join ${source} on s.shape = g.place order by a.posting_template_id, s.line`)
 }
 
 /** Draws identifiers of entries. */
 export const drawEntryIds = async (tx: Transaction, count: number): Promise<IdRange[]> =>
-  (await drawIds(tx, [{ sequence: 'ledger_entries_entry_id_seq', count }])).flat()
+  (await drawIds(tx, [{ sequence: 'ledger_rows_entry_id_seq', count }])).flat()
 
 /** Batch to be written: a stretch of the invoices that are posted together. */
 export interface NewPostingBatch {
@@ -116,7 +116,7 @@ export function sendBatches(
 ): void {
   const places = (of: (batch: NewPostingBatch) => number) => fragment`${positionsColumn(batches.map(of))}::integer[]`
   tx.send(sql`
-    insert into posting_batches (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, shape_ids,
+    insert into ledger_packs (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, template_ids,
       hash)
     select ${tx.account}, b.first_entry, b.first_invoice, ${stride}::integer, b.entries, ${postedAt}::timestamptz, b.dated_from, b.dated_to,
            (${bigintList(customerIds)}::bigint[])[b.low:b.high], (${bigintList(shapeIds)}::bigint[])[b.low:b.until], decode(b.hash, 'hex')
@@ -183,13 +183,13 @@ export const insertReceivables = (
 
 /** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
 export const heldFrom = (row: string, from: Fragment): Fragment => {
-  const [id, held] = [columnOf(row, 'entry_id'), columnOf(row, 'held_from')]
+  const [id, held] = [columnOf(row, 'entry_id'), columnOf(row, 'pack_id')]
   return fragment`${id} >= ${from} and ${held} > ${from} - ${BATCH_ENTRIES_MAX}`
 }
 
 /** Returns the condition that a row of the ledger is below an identifier. */
 export const heldBelow = (row: string, below: Fragment): Fragment =>
-  fragment`${columnOf(row, 'entry_id')} < ${below} and ${columnOf(row, 'held_from')} < ${below}`
+  fragment`${columnOf(row, 'entry_id')} < ${below} and ${columnOf(row, 'pack_id')} < ${below}`
 
 const columnOf = (row: string, name: string): Fragment => namesOf(`${row}.${name}`)
 
@@ -198,7 +198,7 @@ const columnOf = (row: string, name: string): Fragment => namesOf(`${row}.${name
  * from the index, so that every batch before it would be read, unless it is a parameter of a subquery.
  */
 export const batchesWith = (account: AccountId, invoiceId: Fragment): Fragment => fragment`
-  select b.* from posting_batches b
+  select b.* from ledger_packs b
    where b.account_id = ${account} and b.first_invoice_id <= ${invoiceId} and b.first_invoice_id > ${invoiceId} - ${BATCH_INVOICES_MAX}
      and ${invoiceId} - b.first_invoice_id < cardinality(b.customer_ids) offset 0`
 
@@ -206,14 +206,14 @@ export const batchesWith = (account: AccountId, invoiceId: Fragment): Fragment =
 const entryAt = (customerId: Fragment, place: Fragment): Fragment => fragment`
   b.first_entry_id + (${place} - 1) * b.stride + s.line as entry_id, ${customerId} as customer_id, b.first_invoice_id + ${place} - 1 as record_id,
   s.amount_minor, b.posted_at, s.dated, false as is_reversal, s.currency, 'invoice_issued' as event, 'invoice' as record_type, s.debit, s.credit,
-  s.tax_name, s.tax_rate, s.tax_number, b.first_entry_id as held_from, b.dated_from, b.dated_to`
+  s.tax_name, s.tax_rate, s.tax_number, b.first_entry_id as pack_id, b.dated_from, b.dated_to`
 
-/** Returns the entries of batches: those of the view that are not in ledger_entries. */
+/** Returns the entries of batches: those of the view that are not in ledger_rows. */
 export const entriesOfBatches = (account: AccountId): Fragment => fragment`
   select ${entryAt(fragment`m.customer_id`, fragment`m.place`)}
-    from posting_batches b
-    cross join lateral unnest(b.customer_ids, b.shape_ids) with ordinality as m(customer_id, shape_id, place)
-    join posting_shape_entries s on s.account_id = ${account} and s.posting_shape_id = coalesce(m.shape_id, b.shape_ids[1])
+    from ledger_packs b
+    cross join lateral unnest(b.customer_ids, b.template_ids) with ordinality as m(customer_id, template_id, place)
+    join posting_template_entries s on s.account_id = ${account} and s.posting_template_id = coalesce(m.template_id, b.template_ids[1])
    where b.account_id = ${account}`
 
 const PLACE = fragment`(i.invoice_id - b.first_invoice_id + 1)`
@@ -223,8 +223,8 @@ export const batchedEntriesOfInvoices = (account: AccountId, condition: Fragment
   select ${entryAt(fragment`i.customer_id`, PLACE)}
     from invoices i
     cross join lateral (${batchesWith(account, fragment`i.invoice_id`)}) b
-    join posting_shape_entries s on s.account_id = ${account}
-     and s.posting_shape_id = b.shape_ids[case when cardinality(b.shape_ids) = 1 then 1 else ${PLACE}::integer end]
+    join posting_template_entries s on s.account_id = ${account}
+     and s.posting_template_id = b.template_ids[case when cardinality(b.template_ids) = 1 then 1 else ${PLACE}::integer end]
    where i.account_id = ${account} and b.customer_ids[${PLACE}::integer] = i.customer_id ${condition}`
 
 /** A batch as it is stored. */
@@ -247,18 +247,18 @@ export interface StoredPack {
 const BATCH = fragment`
   b.first_entry_id as "id", b.first_invoice_id as "firstInvoiceId", b.stride, b.entries, b.posted_at as "postedAt",
   b.dated_from as "from", b.dated_to as "to",
-  array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.shape_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
+  array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.template_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
 
 /** Lists batches behind an identifier of an entry, in the order of their entries. */
 export const listPostingPacks = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<StoredPack>(sql`
-    select ${BATCH} from posting_batches b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
+    select ${BATCH} from ledger_packs b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
 
 /** Lists the entries of shapes, in the order in which they are posted. */
 export const listTemplateEntries = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<TemplateEntry & { shapeId: Id; hash: string | null }>(sql`
-    select s.posting_shape_id as "shapeId", encode(p.hash, 'hex') as "hash", s.line, s.currency, s.debit, s.credit, s.tax_name as "taxName",
+    select s.posting_template_id as "shapeId", encode(p.hash, 'hex') as "hash", s.line, s.currency, s.debit, s.credit, s.tax_name as "taxName",
            s.tax_rate::text as "taxRate", s.tax_number as "taxNumber", s.amount_minor as "amountMinor", s.dated
-      from posting_shape_entries s left join posting_shapes p on p.account_id = ${account} and p.posting_shape_id = s.posting_shape_id
-     where s.account_id = ${account} and s.posting_shape_id = any(${arrayLiteral(ids)}::bigint[])
-     order by s.posting_shape_id, s.line`)
+      from posting_template_entries s left join posting_templates p on p.account_id = ${account} and p.posting_template_id = s.posting_template_id
+     where s.account_id = ${account} and s.posting_template_id = any(${arrayLiteral(ids)}::bigint[])
+     order by s.posting_template_id, s.line`)

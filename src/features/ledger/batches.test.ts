@@ -57,7 +57,7 @@ const batches = () =>
   service.db
     .reader(client.id)
     .rows<{ invoices: number; shapes: number }>(
-      sql`select cardinality(customer_ids) as invoices, cardinality(shape_ids) as shapes from posting_batches where account_id = ${client.id}`,
+      sql`select cardinality(customer_ids) as invoices, cardinality(template_ids) as shapes from ledger_packs where account_id = ${client.id}`,
     )
 
 beforeAll(async () => {
@@ -150,83 +150,83 @@ test('filters find what going through all of them finds', async () => {
   expect(await list('Account=cash')).toEqual([])
 })
 
-const BATCH = '(select min(first_entry_id) from posting_batches where account_id = :account)'
-const SHAPE = '(select min(posting_shape_id) from posting_shapes where account_id = :account)'
+const BATCH = '(select min(first_entry_id) from ledger_packs where account_id = :account)'
+const SHAPE = '(select min(posting_template_id) from posting_templates where account_id = :account)'
 
 test.each([
   [
     'a customer of a batch',
-    `update posting_batches set customer_ids[1] = customer_ids[2] where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set customer_ids[1] = customer_ids[2] where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: hash says/,
   ],
   [
     'the shape of an invoice',
-    `update posting_batches set shape_ids = array(select x from unnest(shape_ids) with ordinality u(x, n) order by n desc) where account_id = :account and cardinality(shape_ids) > 1`,
+    `update ledger_packs set template_ids = array(select x from unnest(template_ids) with ordinality u(x, n) order by n desc) where account_id = :account and cardinality(template_ids) > 1`,
     /^ledger batches: ledger batch \d+: hash says/,
   ],
   [
     'the instant of posting',
-    `update posting_batches set posted_at = posted_at + interval '1 day' where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set posted_at = posted_at + interval '1 day' where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: hash says/,
   ],
   [
     'an amount of a shape',
-    `update posting_shape_entries set amount_minor = amount_minor + 1 where account_id = :account and posting_shape_id = ${SHAPE} and line = 0`,
+    `update posting_template_entries set amount_minor = amount_minor + 1 where account_id = :account and posting_template_id = ${SHAPE} and line = 0`,
     /^ledger batches: ledger batch \d+: hash of shape # says/,
   ],
   [
     'an entry of a shape that is gone',
-    `delete from posting_shape_entries where account_id = :account and posting_shape_id = ${SHAPE} and line = 0`,
+    `delete from posting_template_entries where account_id = :account and posting_template_id = ${SHAPE} and line = 0`,
     /^ledger batches: ledger batch \d+: (hash of )?shape # says/,
   ],
   [
     'a shape without its hash',
-    `delete from posting_shapes where account_id = :account and posting_shape_id = ${SHAPE}`,
+    `delete from posting_templates where account_id = :account and posting_template_id = ${SHAPE}`,
     /^ledger batches: ledger batch \d+: hash of shape # says none/,
   ],
   [
     'a batch that is gone',
-    `delete from posting_batches where account_id = :account and first_entry_id = ${BATCH}`,
+    `delete from ledger_packs where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger entries: invoice # of customer #: entry invoice_issued.* says nothing/,
   ],
   [
     'entries that are moved into the identifiers of another batch',
-    `update posting_batches b set first_entry_id = (select min(first_entry_id) + stride from posting_batches where account_id = :account and cardinality(customer_ids) > 1 group by stride limit 1) where account_id = :account and first_entry_id = (select max(first_entry_id) from posting_batches where account_id = :account)`,
+    `update ledger_packs b set first_entry_id = (select min(first_entry_id) + stride from ledger_packs where account_id = :account and cardinality(customer_ids) > 1 group by stride limit 1) where account_id = :account and first_entry_id = (select max(first_entry_id) from ledger_packs where account_id = :account)`,
     /^ledger batches: ledger batch \d+: entry # says in it and in another/,
   ],
   [
     'an entry that stands by itself among the identifiers of a batch',
-    `update ledger_entries set entry_id = ${BATCH} where account_id = :account and entry_id = (select max(entry_id) from ledger_entries where account_id = :account)`,
+    `update ledger_rows set entry_id = ${BATCH} where account_id = :account and entry_id = (select max(entry_id) from ledger_rows where account_id = :account)`,
     /^ledger batches: ledger batch \d+: entry # says in it and by itself/,
   ],
   [
     'an invoice that says something else than was posted',
-    `update invoices set invoice_date = invoice_date + 1 where account_id = :account and invoice_id = (select min(first_invoice_id) from posting_batches where account_id = :account)`,
+    `update invoices set invoice_date = invoice_date + 1 where account_id = :account and invoice_id = (select min(first_invoice_id) from ledger_packs where account_id = :account)`,
     /^entries of batches: invoice # of customer #: entry invoice_issued/,
   ],
   [
     'the days by which a batch is found',
-    `update posting_batches set dated_to = dated_to - 1, dated_from = dated_from - 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set dated_to = dated_to - 1, dated_from = dated_from - 1 where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: days says/,
   ],
   [
     'the lines of a shape',
-    `update posting_shape_entries set line = line + 10 where account_id = :account and posting_shape_id = ${SHAPE}`,
+    `update posting_template_entries set line = line + 10 where account_id = :account and posting_template_id = ${SHAPE}`,
     /^ledger batches: ledger batch \d+: line of shape # says 10, should say 0/,
   ],
   [
     'the stride of a batch',
-    `update posting_batches set stride = 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set stride = 1 where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: (stride|hash) says/,
   ],
   [
     'the number of entries of a batch',
-    `update posting_batches set entries = entries + 1 where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set entries = entries + 1 where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: number of entries says/,
   ],
   [
     'the first invoice of a batch',
-    `update posting_batches set first_invoice_id = first_invoice_id + 100000 where account_id = :account and first_entry_id = ${BATCH}`,
+    `update ledger_packs set first_invoice_id = first_invoice_id + 100000 where account_id = :account and first_entry_id = ${BATCH}`,
     /^ledger batches: ledger batch \d+: hash says/,
   ],
 ])('verification tells of %s', async (_, statement, expected) => {
@@ -243,12 +243,12 @@ test('a seal covers the batches below the mark, and shows that one was taken awa
   expect(await differencesOf(service, client)).toEqual([])
   const isTold = expect.stringMatching(/^ledger chain: ledger seal #: newest seal says/)
   expect(
-    reported(await tampered(`delete from posting_batches where account_id = :account and first_entry_id = ${BATCH}`)),
+    reported(await tampered(`delete from ledger_packs where account_id = :account and first_entry_id = ${BATCH}`)),
   ).toContainEqual(isTold)
   expect(
     reported(
       await tampered(
-        `update posting_batches set hash = sha256(hash) where account_id = :account and first_entry_id = ${BATCH}`,
+        `update ledger_packs set hash = sha256(hash) where account_id = :account and first_entry_id = ${BATCH}`,
       ),
     ),
   ).toContainEqual(isTold)

@@ -45,7 +45,7 @@ test('while days are summed others post, and marks of lists move; a second sum l
   await owner.query('select 1 from perennial.ledger_days_mark for update')
   await invoiceOf(client, customerID)
   expect(await sumDays(service.db.unscoped)).toBe(false)
-  await service.db.unscoped.rows(sql`select seal_list('ledger_entries')`)
+  await service.db.unscoped.rows(sql`select seal_list('ledger_rows')`)
   expect(await daysOf(client.id)).toEqual(ONE)
   await owner.query('commit')
   await sumAllDays()
@@ -57,10 +57,10 @@ test('what an open transaction may still post is not below the mark', async () =
   await sumAllDays()
   await owner.query('begin')
   await owner.query(
-    `select nextval(pg_get_serial_sequence('perennial.ledger_entries', 'entry_id')) from generate_series(1, 5000)`,
+    `select nextval(pg_get_serial_sequence('perennial.ledger_rows', 'entry_id')) from generate_series(1, 5000)`,
   )
   await invoiceOf(client, customerID)
-  for (let look = 0; look < 3; look += 1) await service.db.unscoped.rows(sql`select seal_list('ledger_entries')`)
+  for (let look = 0; look < 3; look += 1) await service.db.unscoped.rows(sql`select seal_list('ledger_rows')`)
   expect(await sumDays(service.db.unscoped)).toBe(false)
   await owner.query('commit')
   await sumAllDays()

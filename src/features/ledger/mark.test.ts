@@ -17,12 +17,12 @@ async function shopWithWriter() {
     (
       await service.db
         .reader(client.id)
-        .rows<{ id: bigint }>(sql`select max(entry_id) as "id" from ledger_entries where account_id = ${client.id}`)
+        .rows<{ id: bigint }>(sql`select max(entry_id) as "id" from ledger_rows where account_id = ${client.id}`)
     )[0]!.id
   /** Draws an identifier of an entry in a transaction that goes on. */
   const begin = async () => {
     await writer.query('begin')
-    const { rows } = await writer.query<{ id: bigint }>(`select nextval('ledger_entries_entry_id_seq') as "id"`)
+    const { rows } = await writer.query<{ id: bigint }>(`select nextval('ledger_rows_entry_id_seq') as "id"`)
     return rows[0]!.id
   }
   return { client, customerID, writer, mark, newest, begin }
@@ -53,7 +53,7 @@ test('a mark waits for a transaction that has drawn below it, and not for one th
     ).rowCount! > 0
   while (!(await waits()));
   await later.query('begin')
-  await later.query(`select nextval('ledger_entries_entry_id_seq')`)
+  await later.query(`select nextval('ledger_rows_entry_id_seq')`)
   await writer.query('commit')
   expect(await taken).toBe(drawn + 1n)
   await later.end()

@@ -23,10 +23,10 @@ beforeAll(async () => {
   client = await service.newAccount()
   const { body } = await client.post('/v1/customers', { Name: 'Long Ltd', isCompany: true })
   await owner.query(`
-    insert into perennial.events (account_id, type, record_id, customer_id, happened_at, actor)
+    insert into perennial.event_rows (account_id, type, record_id, customer_id, happened_at, actor)
       select ${client.id}, case when n % 10000 = 0 then 'account.updated' else 'customer.updated' end, n, ${body.customerID},
         timestamptz '2026-01-01' + n * interval '1 minute', 'key 1' from generate_series(1, 50000) n;
-    insert into perennial.ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event,
+    insert into perennial.ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event,
         record_type, debit, credit)
       select ${client.id}, n, 1, n, 100, now(), date '2020-01-01' + n / 50, false, 'USD', 'invoice_issued', 'invoice', 'receivables', 'revenue'
         from generate_series(1, 50000) n;
@@ -34,12 +34,12 @@ beforeAll(async () => {
         issued_at, number, account_version, customer_version)
       select ${client.id}, ${body.customerID}, 'USD', date '2020-01-01' + n / 50, date '2020-01-01' + n / 50, now(), 'App', 'cash', 100, now(), n, 1, 1
         from generate_series(1, 50000) n;
-    insert into perennial.issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
+    insert into perennial.event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records)
       select ${client.id}, 1000000 + n, 1000249 + n, (select min(invoice_id) from perennial.invoices where account_id = ${client.id}) + n - 1,
         timestamptz '2026-01-01' + n * interval '1 minute', 'billing run 1', '[{}]' from generate_series(1, 49751, 250) n;
-    insert into perennial.posting_shape_entries (account_id, posting_shape_id, line, amount_minor, dated, currency, debit, credit)
+    insert into perennial.posting_template_entries (account_id, posting_template_id, line, amount_minor, dated, currency, debit, credit)
       select ${client.id}, 1, line, 100, '2026-01-01', 'USD', 'receivable', case line when 1 then 'revenue' else 'revenue_due' end from generate_series(1, 2) line;
-    insert into perennial.posting_batches (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, shape_ids, hash)
+    insert into perennial.ledger_packs (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, template_ids, hash)
       select ${client.id}, 1000001 + n * 256, 1000001 + n * 128, 2, 256, now(), '2026-01-01', '2026-01-01', array_fill(1::bigint, array[128]), '{1}', '\\x00'
         from generate_series(0, 999) n;
     insert into perennial.charge_rows (account_id, invoice_id, display_order, kind, quantity, unit_price, net_minor, gross_minor)
@@ -56,8 +56,8 @@ beforeAll(async () => {
         from perennial.negative_adjustments n join perennial.charges c on c.account_id = n.account_id and c.invoice_id = n.invoice_id
        where n.account_id = ${client.id}`)
   await owner.query(
-    'vacuum (analyze) perennial.events, perennial.issued_events, perennial.ledger_entries, perennial.invoices, perennial.charge_rows, perennial.negative_adjustments, ' +
-      'perennial.settlements, perennial.credit_note_lines, perennial.posting_batches, perennial.posting_shape_entries',
+    'vacuum (analyze) perennial.event_rows, perennial.event_packs, perennial.ledger_rows, perennial.invoices, perennial.charge_rows, perennial.negative_adjustments, ' +
+      'perennial.settlements, perennial.credit_note_lines, perennial.ledger_packs, perennial.posting_template_entries',
   )
 })
 afterAll(() => owner.end())
@@ -96,16 +96,16 @@ test('events of a type that is rare, at any depth', async () => {
   for (const skip of [0, 3])
     expect(
       await planOf((db) => listEvents(db, client.id, { type: 'account.updated' }, { fromId: 0n, skip }, 101)),
-    ).toContain('events_by_type')
+    ).toContain('event_rows_by_type')
 })
 
 test('events and entries of one customer, in the middle of many', async () => {
   expect(await planOf((db) => listEvents(db, client.id, { customerId: 999_999n }, start, 101))).toContain(
-    'events_by_customer',
+    'event_rows_by_customer',
   )
   const filter = { customerId: 25_000n, from: null, to: null }
   expect(await planOf((db) => listEntries(db, client.id, filter, { fromId: 0n, skip: 5000 }, 101))).toContain(
-    'ledger_entries_by_customer',
+    'ledger_rows_by_customer',
   )
 })
 
@@ -116,12 +116,12 @@ test('entries of batches, of which only those of a page are opened, however deep
       const page = { fromId: isNewestFirst ? 2n ** 40n : 1_000_000n, skip, isNewestFirst }
       const whole = await planOf((db) => listEntries(db, client.id, filter, { ...page, isWhole: true }, 201))
       expect(whole, `${skip}`).toMatch(/first_entry_id = ANY/)
-      expect(whole, `${skip}`).not.toContain('Seq Scan on posting_batches')
+      expect(whole, `${skip}`).not.toContain('Seq Scan on ledger_packs')
       if (skip === 0) continue
       const receivable = { ...filter, ledgerAccount: 'receivable' } as const
       const filtered = await planOf((db) => listEntries(db, client.id, receivable, page, 201))
       expect(filtered, `${skip}`).toMatch(/Incremental Sort[^]*Presorted Key: [\w.]*first_entry_id/)
-      expect(filtered, `${skip}`).not.toContain('Seq Scan on posting_batches')
+      expect(filtered, `${skip}`).not.toContain('Seq Scan on ledger_packs')
     }
 })
 
@@ -145,8 +145,8 @@ test('issued invoices’ events, of which only the rows of a page are gone throu
   )
   const recordId = BigInt(rows[0]!.id)
   const plan = await planOf((db) => listEvents(db, client.id, { type, recordId }, start, 101))
-  expect(plan).toContain('issued_events_of_invoice')
-  expect(plan).not.toMatch(/Seq Scan on (invoices|events)/)
+  expect(plan).toContain('event_packs_of_invoice')
+  expect(plan).not.toMatch(/Seq Scan on (invoices|event_rows)/)
 })
 
 test('a page of invoices of a customer who has 50,000, of which only those of the page are read', async () => {
@@ -172,8 +172,8 @@ test.each([
   const plan = await planOf((db) =>
     read(db, { account: client.id, from: '2021-03-01', to: '2021-03-31', currency: null }),
   )
-  for (const index of ['invoices_cancelled', 'ledger_entries_of_taken_taxes']) expect(plan).toContain(index)
-  expect(plan).not.toMatch(/Seq Scan on (invoices|charge_rows|ledger_entries|settlements|credit_note_lines)/)
+  for (const index of ['invoices_cancelled', 'ledger_rows_of_taken_taxes']) expect(plan).toContain(index)
+  expect(plan).not.toMatch(/Seq Scan on (invoices|charge_rows|ledger_rows|settlements|credit_note_lines)/)
 })
 
 test('what notes took of lines is found note by note and invoice by invoice', async () => {

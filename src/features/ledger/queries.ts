@@ -70,7 +70,7 @@ export const entriesStatement = (
           as p(customer, currency, receivable, unapplied, clearing, hashed)),
     ${linking(account)},
     written as (
-      insert into ledger_entries (account_id, customer_id, link, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name,
+      insert into ledger_rows (account_id, customer_id, link, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name,
         tax_rate, tax_number, amount_minor, dated, posted_at)
       select ${account}, e.customer, k.links, e.currency, e.event, e.is_reversal, e.record_type, e.record_id, e.debit, e.credit, e.tax_name,
              e.tax_rate, e.tax_number, e.amount, e.dated, e.posted_at

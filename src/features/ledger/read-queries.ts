@@ -133,7 +133,7 @@ function ofBatches(account: AccountId, { customerId, record, numbered, from, to 
 }
 
 /** Returns the condition by which batches before the start of a page are passed over, on the column that has their first entry. */
-const onwardInBatches = ({ fromId, isNewestFirst }: PageStart, first: 'held_from' | 'first_entry_id'): Fragment =>
+const onwardInBatches = ({ fromId, isNewestFirst }: PageStart, first: 'pack_id' | 'first_entry_id'): Fragment =>
   isNewestFirst
     ? fragment`and ${namesOf(first)} < ${fromId}`
     : fragment`and ${namesOf(first)} > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
@@ -147,7 +147,7 @@ const openedFor = (account: AccountId, most: number, start: PageStart): Fragment
     and b.first_entry_id = any(array(
       select first_entry_id from (
         select first_entry_id, sum(entries) over (order by first_entry_id ${order}) - entries as before from (
-          select first_entry_id, entries from posting_batches where account_id = ${account} ${onwardInBatches(start, 'first_entry_id')}
+          select first_entry_id, entries from ledger_packs where account_id = ${account} ${onwardInBatches(start, 'first_entry_id')}
            order by first_entry_id ${order} limit ${enough}) n) s
        where before < ${enough}))`
 }
@@ -164,8 +164,8 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
     ? fragment`
       union all (
         select ${LISTED} from (${ofBatches(account, filter)} ${start.isWhole ? openedFor(account, most, start) : NOTHING}) l
-         where true ${onwardInBatches(start, 'held_from')} ${onward(start, 'entry_id')} ${conditions(filter)}
-         order by held_from ${order}, entry_id ${order} limit ${most})`
+         where true ${onwardInBatches(start, 'pack_id')} ${onward(start, 'entry_id')} ${conditions(filter)}
+         order by pack_id ${order}, entry_id ${order} limit ${most})`
     : NOTHING
   const statement = sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
@@ -173,7 +173,7 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
            ${documentNumber(account)} as "number", ${documentReference(account)} as "reference", ${exportOfEntry(account)} as "exportId"
       from (
         select * from (
-          (select ${LISTED} from ledger_entries where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
+          (select ${LISTED} from ledger_rows where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
             order by entry_id ${order} limit ${most})
           ${batched}) found
          order by entry_id ${inPage(start, limit)}) e
@@ -187,7 +187,7 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
 export const countEntries = async (db: Queryable, account: AccountId, filter: EntryFilter): Promise<number> =>
   (await countOf(
     db,
-    sql`select count(*) as "n" from ledger_entries where account_id = ${account} ${conditions(filter)}`,
+    sql`select count(*) as "n" from ledger_rows where account_id = ${account} ${conditions(filter)}`,
   )) +
   (reachesBatches(filter)
     ? await countOf(

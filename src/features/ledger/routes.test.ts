@@ -63,11 +63,11 @@ describe('entries', () => {
     expect((await client.get('/v1/ledger/entries?to=2027-01-31&page=2&page_size=2')).body).toEqual([all[2]])
     expect((await client.get('/v1/ledger/entries?from=2027-02-01&to=2027-01-01')).status).toBe(400)
     const change = service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`update ledger_entries set amount_minor = 1 where account_id = ${client.id}`),
+      tx.rows(sql`update ledger_rows set amount_minor = 1 where account_id = ${client.id}`),
     )
     await expect(change).rejects.toThrow(/permission denied/)
     const removal = service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`delete from ledger_entries where account_id = ${client.id}`),
+      tx.rows(sql`delete from ledger_rows where account_id = ${client.id}`),
     )
     await expect(removal).rejects.toThrow(/permission denied/)
   })
@@ -80,7 +80,7 @@ describe('entries', () => {
     const rows = await reader.rows<EntryRow & { link: number; postedAt: string }>(sql`
       select link, posted_at as "postedAt", event, is_reversal as "isReversal", record_type as "recordType", record_id as "recordId", debit, credit,
              tax_name as "taxName", tax_rate::text as "taxRate", tax_number as "taxNumber", amount_minor as "amountMinor", dated
-        from ledger_entries where account_id = ${client.id} order by entry_id`)
+        from ledger_rows where account_id = ${client.id} order by entry_id`)
     let head = Buffer.alloc(0)
     for (const link of [1, 2]) {
       const own = rows.filter((row) => row.link === link)

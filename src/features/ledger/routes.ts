@@ -48,7 +48,7 @@ export const ledgerOperations = (): Operation[] => [
         numbered: number == null ? null : await listNumbered(db, account.id, number),
       }
     },
-    blocks: 'ledger_entries',
+    blocks: 'ledger_rows',
     rows: listEntries,
     count: countEntries,
   }),

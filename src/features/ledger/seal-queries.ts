@@ -59,7 +59,7 @@ export const listBatchHashes = (
   limit: number,
 ) =>
   db.rows<{ id: Id; hash: string }>(sql`
-    select first_entry_id as "id", encode(hash, 'hex') as "hash" from posting_batches
+    select first_entry_id as "id", encode(hash, 'hex') as "hash" from ledger_packs
      where account_id = ${account} and first_entry_id > ${after} and first_entry_id < ${below} order by first_entry_id limit ${limit}`)
 
 export const insertSeal = (

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { clientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
-import { copyRows, databaseBefore, withClient } from '../../../test/support/older-database.ts'
-
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { creditOf, invoiceOf, paymentOf } from './money.testing.ts'
 
@@ -122,20 +120,4 @@ test('what the service gives back of a subscription is credited of its invoice, 
   // 16 of 31 days: 16.00 and 2.40.
   expect([one.Credited, one.TotalNegativeAdjs]).toEqual([18.4, 18.4])
   await cleanBooks(client)
-})
-
-test('an older database is brought up to date with the sums of its invoices', async () => {
-  const { client, customerID, invoiceID } = await invoiced()
-  await client.post(`/v1/invoices/${invoiceID}/credit`, { Amount: 50, Reason: 'late' })
-  const rest = { ...debtOf(customerID, invoiceID, 100), TaxReliefDate: '2027-01-01' }
-  expect((await client.post('/v1/adjustment/add', rest)).status).toBe(201)
-  const freed = await addDebt(client, customerID, invoiceID, 7)
-  await deleteDebt(client, customerID, freed)
-  const connection = await databaseBefore('0080_amounts_of_invoices.sql', (to) =>
-    withClient(service.connection, (from) => copyRows(from, to)),
-  )
-  const later = await startTestService({ connection })
-  const of = clientOf(later.app, client.id, client.secret)
-  expect((await of.get(`/v1/invoices/${invoiceID}`)).body).toMatchObject({ Credited: 50, WrittenOff: 100 })
-  expect(await differencesOf(later, of)).toEqual([])
 })

@@ -9,7 +9,7 @@ import { addPayment } from './payments.ts'
 export async function ledgerOf(service: TestService, client: TestClient): Promise<string[]> {
   const rows = await service.db.reader(client.id).rows<{ line: string }>(sql`
       select concat_ws(' ', dated, event || case when is_reversal then '_reversed' else '' end, debit || '→' || credit, tax_name, amount_minor) as "line"
-        from ledger_entries where account_id = ${client.id} order by entry_id`)
+        from ledger_rows where account_id = ${client.id} order by entry_id`)
   return rows.map(({ line }) => line)
 }
 

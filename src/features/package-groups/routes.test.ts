@@ -49,7 +49,7 @@ test('a group is answered, read, renamed and deleted', async () => {
   const events = await service.db
     .reader(client.id)
     .rows<{ type: string }>(
-      sql`select type from events where account_id = ${client.id} and type like 'package_group%' order by event_id`,
+      sql`select type from event_rows where account_id = ${client.id} and type like 'package_group%' order by event_id`,
     )
   expect(events.map(({ type }) => type)).toEqual([
     'package_group.created',

@@ -168,7 +168,7 @@ describe('POST /v1/packages', () => {
     const [event] = await service.db
       .reader(client.id)
       .rows<{ record: unknown }>(
-        sql`select record from events where account_id = ${client.id} and type = 'package.created'`,
+        sql`select record from event_rows where account_id = ${client.id} and type = 'package.created'`,
       )
     expect(event?.record).toEqual(added)
   })

@@ -66,7 +66,7 @@ describe('POST /v1/packages/{packageID}/versions', () => {
     const events = await service.db
       .reader(client.id)
       .rows<{ type: string; record: { VersionNo: number; isDefault: boolean } }>(
-        sql`select type, record from events where account_id = ${client.id} and type like 'package_version%' order by event_id`,
+        sql`select type, record from event_rows where account_id = ${client.id} and type like 'package_version%' order by event_id`,
       )
     expect(events.map(({ type, record }) => [type, record.VersionNo, record.isDefault])).toEqual([
       ['package_version.created', 2, true],

@@ -11,7 +11,7 @@ const PAYMENTS = `
   insert into payments (account_id, customer_id, paid_at, dated, currency, amount_minor, method, origin, created_at)
     select $1, $2, '2027-01-01', '2027-01-01', 'USD', 1, 'cash', 'recorded', '2027-01-01' from generate_series(1, 9000)`
 const ENTRIES = `
-  insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
+  insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type,
       debit, credit)
     select $1, $2, n, n, 1, '2027-01-01', '2027-01-01', false, 'USD', 'payment_recorded', 'payment', 'cash', 'unapplied' from generate_series(1, 9000) n`
 
@@ -22,7 +22,7 @@ test('deep pages of payments and of ledger entries hold what counting from the f
   await owner.connect()
   const mine = [client.id, body.customerID]
   for (const statement of [PAYMENTS, ENTRIES]) await owner.query(statement, mine)
-  for (const list of ['payments', 'ledger_entries']) {
+  for (const list of ['payments', 'ledger_rows']) {
     // Two steps, as the worker takes them.
     await owner.query(`select seal_list($1)`, [list])
     await owner.query(`select seal_list($1)`, [list])
@@ -40,10 +40,10 @@ test('deep pages of payments and of ledger entries hold what counting from the f
   const blocks = await owner.query<{ list: string }>('select distinct list from list_blocks where account_id = $1', [
     client.id,
   ])
-  expect(blocks.rows.map(({ list }) => list).sort()).toEqual(['ledger_entries', 'payments'])
+  expect(blocks.rows.map(({ list }) => list).sort()).toEqual(['ledger_rows', 'payments'])
   for (const [path, table, column, field] of [
     ['/v1/payments', 'payments', 'payment_id', 'paymentID'],
-    ['/v1/ledger/entries', 'ledger_entries', 'entry_id', 'entryID'],
+    ['/v1/ledger/entries', 'ledger_rows', 'entry_id', 'entryID'],
   ] as const) {
     const { rows } = await owner.query<{ id: string }>(
       `select ${column} as id from ${table} where account_id = $1 order by ${column}`,

@@ -56,7 +56,7 @@ const woven = (texts: readonly string[], names: readonly string[]): Fragment =>
   fragment`concat(${listed([EMPTY, ...texts.map((text, index) => (index < names.length ? fragment`${text}::text, ${namesOf(names[index] as string)}` : fragment`${text}::text`))])})`
 
 /** The index that finds keys by their hash. */
-export const KEY_HASH = 'usage_entries_hash'
+export const KEY_HASH = 'usage_rows_hash'
 
 const parted = (texts: string): Fragment => fragment`string_to_array(${texts}, ${BATCH_END})`
 
@@ -94,14 +94,14 @@ export const insertUsageInBatches = (
                ${hasMemos ? fragment`, ${parted(memos)}` : NOTHING})
                with ordinality as b(first_report, last_report, first_group, last_group, events, units, keys${hasMemos ? fragment`, memos` : NOTHING}, place)),
     added as (
-      insert into usage_entries (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part${memo})
+      insert into usage_rows (account_id, subscription_id, component_id, units, is_set, usage_date, usage_key, recorded_at, cycle_from, part${memo})
       select ${tx.account}, c.subscriptions[r.shape], c.components[r.shape], r.units, false, c.days[r.shape], r.key, ${event.happenedAt}::timestamptz,
              c.cycles[r.shape], c.parts[r.shape]${hasMemos ? fragment`, r.memo` : NOTHING}
         from batches c cross join lateral ${reportsOf(hasMemos)} as r(units, key${memo}, shape)
       returning usage_id),
     drawn as materialized (select array_agg(usage_id order by usage_id) as ids from added),
     shared as (
-      insert into usage_batches (account_id, first_usage_id, subscription_ids, component_ids, days, groups, usage_ids, units, keys, memos)
+      insert into usage_packs (account_id, first_usage_id, subscription_ids, component_ids, days, groups, usage_ids, units, keys, memos)
       select ${tx.account}, d.ids[c.first_report], c.subscriptions, c.components, c.days, c.groups,
              case when d.ids[c.last_report] - d.ids[c.first_report] > c.last_report - c.first_report then d.ids[c.first_report:c.last_report] end,
              c.units, c.keys, ${hasMemos ? fragment`c.memos` : fragment`null`}
@@ -137,7 +137,7 @@ export const listSharedRecords = (
         select c.first_usage_id, c.subscription_ids[r.shape] as subscription_id,
                string_agg(${woven(texts.report, ['coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1)', 'c.component_ids[r.shape]', 'r.units', 'c.days[r.shape]', 'r.key', `coalesce('"' || r.memo || '"', 'null')`])}, ','
                  order by r.place) as reports
-          from usage_batches c
+          from usage_packs c
           cross join lateral ${reportsOf(true)} with ordinality as r(units, key, memo, shape, place)
          where c.account_id = ${account} and c.first_usage_id = any(${bigints(events, 'firstUsageId')}::bigint[])
            and c.subscription_ids[r.shape] = any(${bigints(events, 'subscriptionId')}::bigint[])

@@ -43,7 +43,7 @@ const ofHash = (account: AccountId, of: Fragment): Fragment => fragment`
 /** Returns the number of a new key among those of its hash: those that are stored, and those before it in the request. Nearly always 0. */
 const keyNumber = (account: AccountId): Fragment => fragment`
   case when r.key is null then 0 else
-    (select coalesce(max(u.key_no) + 1, 0) from usage_entries u where ${ofHash(account, fragment`r`)})
+    (select coalesce(max(u.key_no) + 1, 0) from usage_rows u where ${ofHash(account, fragment`r`)})
     + row_number() over (partition by r.subscription, r.component, ${hashOf(fragment`r.key`)} order by r.place) - 1 end`
 
 /** Returns the insert of reports, in their order; `at` and `id` may name the `place` of one. Without `id` each gets the next. */
@@ -52,7 +52,7 @@ const insertion = (
   entries: readonly UsageEntry[],
   { at, id }: { at: Fragment; id?: Fragment },
 ): Fragment => fragment`
-      insert into usage_entries (account_id, ${id ? fragment`usage_id, ` : NOTHING}subscription_id, component_id, units, is_set, usage_date, usage_key, memo,
+      insert into usage_rows (account_id, ${id ? fragment`usage_id, ` : NOTHING}subscription_id, component_id, units, is_set, usage_date, usage_key, memo,
           recorded_at, cycle_from, part, key_no)
       select ${account}, ${id ? fragment`${id}, ` : NOTHING}r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}, r.cycle_from, r.part,
              ${keyNumber(account)}
@@ -81,7 +81,7 @@ export async function insertUsage(
 }
 
 const drawing: OfMany<null> = (_account, { length }) =>
-  sql`select nextval('usage_entries_usage_id_seq') as "id" from generate_series(1, ${length})`
+  sql`select nextval('usage_rows_usage_id_seq') as "id" from generate_series(1, ${length})`
 
 /** Draws identifiers of reports ahead, so that what names a report need not wait until it is written. */
 export const drawUsageIds = async (tx: Transaction, count: number): Promise<Id[]> =>
@@ -123,7 +123,7 @@ export const moveOpening = (
   moved: readonly (OpeningReport & { cycleFrom: IsoDate; day: IsoDate })[],
 ) =>
   tx.rows(sql`
-    update usage_entries u set cycle_from = w.cycle_from, usage_date = w.day
+    update usage_rows u set cycle_from = w.cycle_from, usage_date = w.day
       from unnest(${bigints(moved, 'componentId')}::bigint[], ${dates(moved, 'from')}::date[], ${dates(moved, 'cycleFrom')}::date[],
              ${dates(moved, 'day')}::date[]) as w(component_id, was_from, cycle_from, day)
      where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
@@ -132,7 +132,7 @@ export const moveOpening = (
 /** Deletes reports of opening usage that was dropped with its component. */
 export const deleteOpening = (tx: Transaction, id: SubscriptionId, dropped: readonly OpeningReport[]) =>
   tx.rows(sql`
-    delete from usage_entries u
+    delete from usage_rows u
      using unnest(${bigints(dropped, 'componentId')}::bigint[], ${dates(dropped, 'from')}::date[]) as w(component_id, was_from)
      where u.account_id = ${tx.account} and u.subscription_id = ${id} and u.component_id = w.component_id and u.cycle_from = w.was_from
        and u.part = 0`)
@@ -165,7 +165,7 @@ const knownKeys: OfMany<ReportedKey> = (account, keys) => sql`
            u.usage_date as "day"
       from unnest(${bigints(keys, 'subscriptionId')}::bigint[], ${bigints(keys, 'componentId')}::bigint[], ${column(keys, 'key')}::text[])
              as w(subscription, component, key)
-      join usage_entries u on ${ofHash(account, fragment`w`)} and u.usage_key = w.key`
+      join usage_rows u on ${ofHash(account, fragment`w`)} and u.usage_key = w.key`
 
 export interface ReadUsage extends Omit<UsageEntry, 'cycleFrom' | 'part' | 'subscriptionId'> {
   id: Id
@@ -197,12 +197,12 @@ export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter
            u.recorded_at as "recordedAt",
            (select c.invoice_id from charged c
              where c.item_id = u.component_id and c.period_from = u.cycle_from and c.part = u.part) as "invoiceId"
-      from usage_entries u
+      from usage_rows u
      where u.account_id = ${account} ${conditions(filter)}
      order by u.usage_id ${inPage(start, limit)}`)
 
 export const countUsage = (db: Queryable, account: AccountId, filter: UsageFilter) =>
-  countOf(db, sql`select count(*) as "n" from usage_entries u where u.account_id = ${account} ${conditions(filter)}`)
+  countOf(db, sql`select count(*) as "n" from usage_rows u where u.account_id = ${account} ${conditions(filter)}`)
 
 /** Lists which of some components exist. */
 export const listComponentIds = async (
@@ -221,5 +221,5 @@ export const listComponentIds = async (
 /** Deletes all reports of some subscriptions, which have no foreign key that would take them along. */
 export const deleteUsage = (tx: Transaction, account: AccountId, ids: readonly SubscriptionId[]) =>
   tx.rows(
-    sql`delete from usage_entries where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[])`,
+    sql`delete from usage_rows where account_id = ${account} and subscription_id = any(${arrayLiteral(ids)}::bigint[])`,
   )

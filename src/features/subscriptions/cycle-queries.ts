@@ -6,18 +6,19 @@ import { listIds } from '../../platform/database/id-lists.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /**
- * Finding subscriptions that are due (decision 40). One is due on a day of its own, `due_on`, or in its cycle: then its row has `cycle_on`, and is found by the
+ * Finding subscriptions that are due (decision 40). One is due on a day of its own, `due_on`, or in its cycle: then its row has `due_in_cycle_on`, and is found by the
  * day of the month, `cycle_day`, which a month later is the same one. Only runs put subscriptions in cycle, on days to come; whatever else writes a day
  * writes `due_on`. Behind each day of a run whom it did not bill leaves its cycle, so that nobody in cycle is due on a day that is over.
  */
 
 /** The day on which subscription `b` is due. */
-export const DUE_ON: Fragment = fragment`coalesce(b.due_on, b.cycle_on)`
+export const DUE_ON: Fragment = fragment`coalesce(b.due_on, b.due_in_cycle_on)`
 
 export const dayOfMonth = (day: IsoDate): number => Number(day.slice(8))
 
 /** Returns the assignments that make a subscription due on a day of its own, or on none. */
-export const dueOnDay = (day: IsoDate | null): Fragment => fragment`due_on = ${day}, cycle_on = null, cycle_day = null`
+export const dueOnDay = (day: IsoDate | null): Fragment =>
+  fragment`due_on = ${day}, due_in_cycle_on = null, cycle_day = null`
 
 /**
  * Returns the conditions by which subscriptions `b` are due on a day: on its own, and in their cycle. Each is for a statement of its own, which PostgreSQL plans
@@ -25,7 +26,7 @@ export const dueOnDay = (day: IsoDate | null): Fragment => fragment`due_on = ${d
  */
 const dueWays = (day: IsoDate): readonly Fragment[] => [
   fragment`b.due_on = ${day}`,
-  fragment`b.cycle_day = ${dayOfMonth(day)}::smallint and b.cycle_on = ${day}`,
+  fragment`b.cycle_day = ${dayOfMonth(day)}::smallint and b.due_in_cycle_on = ${day}`,
 ]
 
 /** Reads subscriptions that are due on a day, in one way and the other, by a statement that is made for each. */
@@ -34,7 +35,7 @@ export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => P
 
 /** Returns the condition that subscription `d` is in cycle and due up to a day. */
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`
-  d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.cycle_on <= ${until}`
+  d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.due_in_cycle_on <= ${until}`
 
 /** Lists the customers of the next subscriptions that are due in their cycle on a day, each as often as he has some, in identifier order. */
 export const listCustomersInCycle = (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> =>
@@ -42,7 +43,7 @@ export const listCustomersInCycle = (db: Queryable, account: AccountId, due: Due
     db,
     fragment`
     select d.customer_id as id from subscription_billing d
-     where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(due.day)}::smallint and d.cycle_on = ${due.day} and d.customer_id > ${due.after}
+     where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(due.day)}::smallint and d.due_in_cycle_on = ${due.day} and d.customer_id > ${due.after}
        and d.subscription_id not in (select f.record_id from billing_run_failures f
                                       where f.account_id = ${account} and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
      order by d.customer_id ${nextOf(due)}`,
@@ -72,7 +73,7 @@ export const getCycles = (db: Queryable, account: AccountId) =>
       select (select b.cycle_day from subscription_billing b where b.account_id = ${account} and b.cycle_day > known.day
                order by b.account_id, b.cycle_day limit 1) from known where known.day is not null)
     select coalesce((select swept_on from billing_cycles where account_id = ${account}),
-                    (select min(cycle_on) - 1 from subscription_billing where account_id = ${account} and cycle_day is not null)) as "swept",
+                    (select min(due_in_cycle_on) - 1 from subscription_billing where account_id = ${account} and cycle_day is not null)) as "swept",
            (select coalesce(string_agg(day::text, ','), '') from known) as "days"`,
   )
 
@@ -83,7 +84,7 @@ export const isAnyInCycle = async (db: Queryable, account: AccountId, day: IsoDa
       db,
       sql`select exists (
             select from subscription_billing d join customers c on c.account_id = ${account} and c.customer_id = d.customer_id
-             where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(day)}::smallint and d.cycle_on = ${day} and c.paused_on is null) as "is"`,
+             where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(day)}::smallint and d.due_in_cycle_on = ${day} and c.paused_on is null) as "is"`,
     )
   ).is
 
@@ -112,7 +113,7 @@ export const listLeftInCycle = (
 /** Takes subscriptions of locked customers that are due in their cycle up to a day out of it: each is due on the same day as before. */
 export const endCycles = (tx: Transaction, customerIds: readonly CustomerId[], day: IsoDate) =>
   tx.rows(sql`
-    update subscription_billing d set due_on = cycle_on, cycle_on = null, cycle_day = null
+    update subscription_billing d set due_on = due_in_cycle_on, due_in_cycle_on = null, cycle_day = null
      where ${isDueInCycle(tx.account, day)} and d.customer_id = any(${arrayLiteral(customerIds)}::bigint[])`)
 
 /** Notes the day up to which nobody in cycle is left, where anybody is in cycle. */

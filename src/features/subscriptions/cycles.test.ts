@@ -23,7 +23,7 @@ interface Place {
 const placeOf = async (client: TestClient, id: number): Promise<Place | undefined> =>
   (
     await service.db.reader(client.id).rows<Place>(sql`
-      select due_on as "dueOn", cycle_on as "cycleOn", cycle_day as "cycleDay" from subscription_billing
+      select due_on as "dueOn", due_in_cycle_on as "cycleOn", cycle_day as "cycleDay" from subscription_billing
        where account_id = ${client.id} and subscription_id = ${id}`)
   )[0]
 
@@ -220,11 +220,11 @@ describe('verification', async () => {
   test('finds a subscription that is due on no day, too late, or on a day that is over, and one that is kept under another day', async () => {
     const dueOn = 'subscription # of customer #: day on which it is due'
     expect(
-      reported(await tampered(`update subscription_billing set cycle_on = null, cycle_day = null ${within}`)),
+      reported(await tampered(`update subscription_billing set due_in_cycle_on = null, cycle_day = null ${within}`)),
     ).toEqual([`due subscriptions: ${dueOn} says none, should say 2027-03-01`])
-    expect(reported(await tampered(`update subscription_billing set cycle_on = '2027-04-01' ${within}`))).toEqual([
-      `due subscriptions: ${dueOn} in its cycle says 2027-04-01, should say 2027-03-01`,
-    ])
+    expect(
+      reported(await tampered(`update subscription_billing set due_in_cycle_on = '2027-04-01' ${within}`)),
+    ).toEqual([`due subscriptions: ${dueOn} in its cycle says 2027-04-01, should say 2027-03-01`])
     expect(reported(await tampered(`update billing_cycles set swept_on = '2027-03-01' ${within}`))).toEqual([
       `due subscriptions: ${dueOn} in its cycle says 2027-03-01, should say a day after 2027-03-01`,
     ])

@@ -33,8 +33,8 @@ afterAll(() => owner.end())
 
 /** Columns of real time, in the tables where they are that. */
 const OF_THE_MOMENT: Readonly<Record<string, string>> = {
-  events: 'recorded_at',
-  issued_events: 'recorded_at',
+  event_rows: 'recorded_at',
+  event_packs: 'recorded_at',
   record_changes: 'changed_at',
   webhook_deliveries: 'created_at',
   outbox: 'next_try_at,written_at',
@@ -42,15 +42,15 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   // Of what is posted in batches chains have no link.
   customer_totals: 'links,head',
   // Where the day stands on which it is due; the day itself is compared.
-  subscription_billing: 'cycle_on,cycle_day',
+  subscription_billing: 'due_in_cycle_on,cycle_day',
 }
 
 /** Tables in which lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
 const ELSEWHERE = new Set([
-  ...['charge_rows', 'invoice_tax_rows', 'invoice_shapes', 'shape_charges', 'shape_taxes'],
-  ...['ledger_entries', 'posting_shapes', 'posting_shape_entries', 'posting_batches', 'ledger'],
+  ...['charge_rows', 'invoice_tax_rows', 'invoice_templates', 'invoice_template_charges', 'invoice_template_taxes'],
+  ...['ledger_rows', 'posting_templates', 'posting_template_entries', 'ledger_packs', 'ledger'],
 ])
-const OF_PLACES = 'shape_id,first_charge_id,first_tax_id'
+const OF_PLACES = 'template_id,first_charge_id,first_tax_id'
 
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
@@ -385,7 +385,7 @@ async function leftBy(account: bigint, work: (tx: Transaction) => Promise<void>)
   return found
 }
 
-const DUE_ON_ALONE = fragment` || jsonb_build_object('due_on', coalesce(t.due_on, t.cycle_on))`
+const DUE_ON_ALONE = fragment` || jsonb_build_object('due_on', coalesce(t.due_on, t.due_in_cycle_on))`
 
 const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
   (
@@ -397,7 +397,7 @@ const rowsOf = async (tx: Transaction, table: string): Promise<string[]> =>
 const entriesOf = async (tx: Transaction): Promise<string[]> =>
   (
     await tx.rows<{ row: string }>(sql`
-      select (to_jsonb(l) - '{entry_id,held_from}'::text[])::text as "row" from ledger l where l.account_id = ${tx.account} order by entry_id`)
+      select (to_jsonb(l) - '{entry_id,pack_id}'::text[])::text as "row" from ledger l where l.account_id = ${tx.account} order by entry_id`)
   ).map(({ row }) => row)
 
 interface Due {
@@ -448,8 +448,8 @@ const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rise
 /** Counts the invoices of a day by where their lines of components stand. */
 async function countPlaces(tx: Transaction, day: IsoDate): Promise<void> {
   const [found] = await tx.rows<{ kept: number; rows: number }>(sql`
-    select count(distinct i.invoice_id) filter (where i.shape_id is not null)::integer as "kept",
-           count(distinct i.invoice_id) filter (where i.shape_id is null)::integer as "rows"
+    select count(distinct i.invoice_id) filter (where i.template_id is not null)::integer as "kept",
+           count(distinct i.invoice_id) filter (where i.template_id is null)::integer as "rows"
       from invoices i join charges c on c.account_id = ${tx.account} and c.invoice_id = i.invoice_id
      where i.account_id = ${tx.account} and i.invoice_date = ${day} and c.kind in ('component', 'rise', 'metered')`)
   counts.kept += found?.kept ?? 0

@@ -59,7 +59,7 @@ async function updateStatesOfShapes(
     tx,
     asCount(sql`
       update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
-        last_invoice_date = r.last_invoice_date, due_on = r.due_on, cycle_on = null, cycle_day = null
+        last_invoice_date = r.last_invoice_date, due_on = r.due_on, due_in_cycle_on = null, cycle_day = null
         from (select p.id, (${dates(s, 'feesOn')}::date[])[p.shape] as fees_on, (${dates(s, 'nextFrom')}::date[])[p.shape] as next_from,
                      (${dates(s, 'lastFrom')}::date[])[p.shape] as last_from, (${dates(s, 'lastInvoiceDate')}::date[])[p.shape] as last_invoice_date,
                      (${dates(s, 'dueOn')}::date[])[p.shape] as due_on, (${dates(s, 'wasNextFrom')}::date[])[p.shape] as was_next_from,
@@ -87,7 +87,7 @@ export async function moveToState(
     tx,
     asCount(sql`
       update subscription_billing b set fees_on = ${state.feesOn}::date, next_from = ${state.nextFrom}::date, last_from = ${state.lastFrom}::date,
-        last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint
+        last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, due_in_cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint
        where b.account_id = ${tx.account} and b.subscription_id = any(${bigintList(ids)}::bigint[])
          ${range ? fragment`and b.subscription_id between ${range.first} and ${range.last}` : NOTHING}
          and b.next_from = ${state.wasNextFrom}::date and ${DUE_ON} is not distinct from ${state.wasDueOn}::date`),
@@ -129,7 +129,7 @@ export const updateDueOn = (
   rows: readonly { id: SubscriptionId; dueOn: IsoDate | null }[],
 ) =>
   tx.rows(sql`
-    update subscription_billing s set due_on = r.due_on, cycle_on = null, cycle_day = null
+    update subscription_billing s set due_on = r.due_on, due_in_cycle_on = null, cycle_day = null
       from unnest(${column(rows, 'id')}::bigint[], ${column(rows, 'dueOn')}::date[]) as r(id, due_on)
      where s.account_id = ${account} and s.subscription_id = r.id`)
 

@@ -40,7 +40,7 @@ const eventsOf = (client: TestClient) =>
   service.db
     .reader(client.id)
     .rows<{ type: string; record: unknown }>(
-      sql`select type, record from events where account_id = ${client.id} and type like 'tax%' order by event_id`,
+      sql`select type, record from event_rows where account_id = ${client.id} and type like 'tax%' order by event_id`,
     )
 
 describe('POST /v1/tax', () => {

@@ -77,9 +77,9 @@ test('events of usage that share rows tell their reports, whoever writes meanwhi
   const postAll = (some: readonly Report[][]) => Promise.all(some.map((Usage) => client.post('/v1/usage', { Usage })))
   const answers = await postAll(sent.slice(0, 3))
   // As if others drew every second identifier: those of one row do not follow each other.
-  await owner.query('alter sequence usage_entries_usage_id_seq increment by 2')
+  await owner.query('alter sequence usage_rows_usage_id_seq increment by 2')
   answers.push(...(await postAll(sent.slice(3))))
-  await owner.query('alter sequence usage_entries_usage_id_seq increment by 1')
+  await owner.query('alter sequence usage_rows_usage_id_seq increment by 1')
   expect(answers.map(({ body }) => body)).toEqual(sent.map(() => ({ Recorded: REPORTS, Duplicates: 0 })))
 
   const list = async (query: string): Promise<Told[]> =>
@@ -108,7 +108,7 @@ test('events of usage that share rows tell their reports, whoever writes meanwhi
     .reader(client.id)
     .rows<{ rows: number; apart: number; reports: number; most: number }>(
       sql`select count(*)::integer as "rows", count(usage_ids)::integer as "apart", sum(cardinality(groups))::integer as "reports", max(cardinality(groups)) as "most"
-            from usage_batches where account_id = ${client.id}`,
+            from usage_packs where account_id = ${client.id}`,
     )
   expect(rows).toMatchObject({ reports: REQUESTS * REPORTS })
   expect(rows!.apart).toBeGreaterThan(0)
@@ -159,6 +159,6 @@ test('a page of more rows of reports than are read together has all of them, in 
   expect(told.map(({ Record }) => Record.Usage.map(({ UsageKey }) => UsageKey))).toEqual(keys.map((key) => [key]))
   const [rows] = await service.db
     .reader(client.id)
-    .rows<{ n: number }>(sql`select count(*)::integer as "n" from usage_batches where account_id = ${client.id}`)
+    .rows<{ n: number }>(sql`select count(*)::integer as "n" from usage_packs where account_id = ${client.id}`)
   expect(rows?.n).toBe(keys.length)
 })

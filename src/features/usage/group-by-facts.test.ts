@@ -89,8 +89,8 @@ test('subscriptions that are alike are counted each by itself: new cycles, known
       .toSorted((a, b) => a - b),
   ).toEqual(reported(4, 5))
   const { rows } = await owner.query(
-    `select (select count(*) from usage_batches b, unnest(b.groups) where b.account_id = $1)::int as plain, count(*)::int as differing
-       from (select c.total, (select sum(e.units) from usage_entries e where e.account_id = $1 and e.subscription_id = c.subscription_id
+    `select (select count(*) from usage_packs b, unnest(b.groups) where b.account_id = $1)::int as plain, count(*)::int as differing
+       from (select c.total, (select sum(e.units) from usage_rows e where e.account_id = $1 and e.subscription_id = c.subscription_id
                                  and e.component_id = c.component_id and e.cycle_from = c.cycle_from) as units
                from usage_cycles c where c.account_id = $1) x where total <> coalesce(units, 0)`,
     [client.id],

@@ -42,13 +42,13 @@ async function busyShop(of: TestService, ownerOf = owner) {
 }
 
 const TABLES: Record<string, string> = {
-  usage_entries: `select subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part, key_no
-    from usage_entries order by subscription_id, usage_id`,
+  usage_rows: `select subscription_id, component_id, units, is_set, usage_date, usage_key, memo, recorded_at, cycle_from, part, key_no
+    from usage_rows order by subscription_id, usage_id`,
   usage_cycles: 'select * from usage_cycles order by subscription_id, component_id, cycle_from',
   subscription_components: 'select * from subscription_components order by subscription_id, component_id',
   subscription_billing: 'select * from subscription_billing order by subscription_id',
   subscriptions: 'select * from subscriptions order by subscription_id',
-  events: `select type, record_id, customer_id, happened_at, actor, reason from events where type = 'usage.recorded' order by event_id`,
+  events: `select type, record_id, customer_id, happened_at, actor, reason from event_rows where type = 'usage.recorded' order by event_id`,
   deliveries: `select webhook_id, type, record_id, count(*) from webhook_deliveries group by 1, 2, 3 order by 1, 2, 3`,
   kept: `select status, headers, body from idempotency_keys order by created_at, request_hash`,
 }
@@ -113,9 +113,9 @@ describe('a plain body', () => {
     expect(await rowsOf(ownerOfTwin)).toEqual(rows)
     const events = await eventsOf(one.client)
     expect(await eventsOf(other.client)).toEqual(events)
-    const { rows: shared } = await owner.query('select sum(cardinality(groups))::int as n from usage_batches')
+    const { rows: shared } = await owner.query('select sum(cardinality(groups))::int as n from usage_packs')
     expect(shared[0].n).toBeGreaterThan(50)
-    expect(rows['usage_entries']!.length).toBeGreaterThan(100)
+    expect(rows['usage_rows']!.length).toBeGreaterThan(100)
     for (const outcome of ['plain 201', 'plain 400', 'plain 409', 'other 201', 'other 400'])
       expect([outcome, outcomes.get(outcome) ?? 0]).not.toEqual([outcome, 0])
     for (const [of, { client }] of [
@@ -173,7 +173,7 @@ describe('keys of usage', () => {
     expect((await use(client, subscriptions[2]!, { componentUsage: list })).status).toBe(204)
     expect((await use(client, subscriptions[2]!, list[1]!)).status).toBe(204)
     const { rows: stored } = await owner.query(
-      `select subscription_id::int as id, count(*)::int as n, count(distinct usage_key)::int as keys, max(key_no)::int as last from usage_entries
+      `select subscription_id::int as id, count(*)::int as n, count(distinct usage_key)::int as keys, max(key_no)::int as last from usage_rows
         where account_id = $1 and usage_key = any ($2::text[]) group by 1 order by 1`,
       [client.id, ONE_HASH],
     )
@@ -191,7 +191,7 @@ describe('keys of usage', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
     expect(answers.map(({ body }) => body.Recorded).toSorted((a, b) => b - a)).toEqual([60, ...Array(11).fill(0)])
     const { rows } = await owner.query(
-      `select count(*)::int as n, sum(units)::int as units from usage_entries where account_id = $1 and usage_key like 'at once %'`,
+      `select count(*)::int as n, sum(units)::int as units from usage_rows where account_id = $1 and usage_key like 'at once %'`,
       [client.id],
     )
     expect(rows).toEqual([{ n: 60, units: 60 }])

@@ -308,7 +308,7 @@ test('a subscription to come keeps the usage it opens with when its start moves,
   expect((await client.delete(`/v1/subscriptions/${other}`)).status).toBe(204)
   const left = await service.db
     .reader(client.id)
-    .rows(sql`select subscription_id as "id" from usage_entries where account_id = ${client.id} order by usage_id`)
+    .rows(sql`select subscription_id as "id" from usage_rows where account_id = ${client.id} order by usage_id`)
   expect(left).toEqual([{ id: BigInt(id) }])
   expect((await modify(client, id, [{ componentID, Memo: 'kept' }])).status).toBe(204)
   expect((await client.put(`/v1/subscriptions/${id}/changestartdate`, { StartDate: '2027-01-10' })).status).toBe(204)

@@ -54,7 +54,7 @@ export function listBalanceDifferences(db: Queryable, account: AccountId, after:
              case when debit = 'receivable' then amount_minor else 0 end - case when credit = 'receivable' then amount_minor else 0 end,
              case when credit = 'unapplied' then amount_minor else 0 end - case when debit = 'unapplied' then amount_minor else 0 end,
              case when debit = 'clearing' then amount_minor else 0 end - case when credit = 'clearing' then amount_minor else 0 end
-        from ledger_entries where ${theirs}
+        from ledger_rows where ${theirs}
       union all
       select customer_id, currency, 2, receivable, 0, 0 from batched),
     beside as (
@@ -83,16 +83,16 @@ const batchedPostings = (account: AccountId): Fragment => fragment`
     placed as materialized (
       select invoice_id, customer_id, invoice_id / ${BATCH_INVOICES_MAX} - d.back as stretch from chosen cross join (values (0), (1)) as d(back)),
     near as materialized (
-      select s.stretch, b.first_invoice_id, b.customer_ids, b.shape_ids
+      select s.stretch, b.first_invoice_id, b.customer_ids, b.template_ids
         from (select stretch, stretch * ${BATCH_INVOICES_MAX} as first, (stretch + 1) * ${BATCH_INVOICES_MAX} as past
                 from (select distinct stretch from placed) d offset 0) s
-        join posting_batches b on b.account_id = ${account} and b.first_invoice_id >= s.first and b.first_invoice_id < s.past),
+        join ledger_packs b on b.account_id = ${account} and b.first_invoice_id >= s.first and b.first_invoice_id < s.past),
     held as materialized (
-      select p.customer_id, b.shape_ids[case when cardinality(b.shape_ids) = 1 then 1 else p.invoice_id - b.first_invoice_id + 1 end] as shape_id
+      select p.customer_id, b.template_ids[case when cardinality(b.template_ids) = 1 then 1 else p.invoice_id - b.first_invoice_id + 1 end] as template_id
         from placed p join near b on b.stretch = p.stretch and p.invoice_id >= b.first_invoice_id
          and b.customer_ids[p.invoice_id - b.first_invoice_id + 1] = p.customer_id),
     batched as (
       select h.customer_id, s.currency, s.amount_minor as receivable
         from held h
-        join posting_shape_entries s on s.account_id = ${account} and s.posting_shape_id = h.shape_id and s.debit = 'receivable'
-         and s.posting_shape_id = any(array(select distinct shape_id from held)))`
+        join posting_template_entries s on s.account_id = ${account} and s.posting_template_id = h.template_id and s.debit = 'receivable'
+         and s.posting_template_id = any(array(select distinct template_id from held)))`

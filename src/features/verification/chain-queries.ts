@@ -25,7 +25,7 @@ const CHAINED = fragment`
 export const listChainPage = (db: Queryable, account: AccountId, after: EntryPlace, limit: number) =>
   db.rows<ChainedEntry>(sql`
     select ${CHAINED}
-      from ledger_entries e where account_id = ${account} and (customer_id, entry_id) > (${after.customerId}::bigint, ${after.id}::bigint)
+      from ledger_rows e where account_id = ${account} and (customer_id, entry_id) > (${after.customerId}::bigint, ${after.id}::bigint)
      order by customer_id, entry_id limit ${limit}`)
 
 /** Lists entries of some customers from an entry on and behind the links that are sealed, in the order in which they were posted. */
@@ -33,7 +33,7 @@ export const listEntriesBehindSeal = (db: Queryable, account: AccountId, custome
   db.rows<ChainedEntry>(sql`
     select ${CHAINED}
       from customer_totals t
-      join ledger_entries e on e.account_id = ${account} and e.customer_id = t.customer_id and e.entry_id >= ${since}
+      join ledger_rows e on e.account_id = ${account} and e.customer_id = t.customer_id and e.entry_id >= ${since}
        and e.currency = t.currency and e.link > t.sealed_links
      where t.account_id = ${account} and t.customer_id = any(${arrayLiteral(customers)}::bigint[])
      order by e.customer_id, e.entry_id`)

@@ -24,8 +24,8 @@ export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo
   const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
   return db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
     with stamped as materialized (
-      select i.subscription_id, i.shape_id from invoices i
-       where i.account_id = ${account} and i.shape_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
+      select i.subscription_id, i.template_id from invoices i
+       where i.account_id = ${account} and i.template_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
          and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
     charged as (
       select subscription_id, kind, item_id, stretch, part, bracket_index, period_from, period_until from charge_rows
@@ -33,8 +33,8 @@ export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo
       union all
       select i.subscription_id, c.kind, c.item_id, c.stretch, c.part, c.bracket_index, c.period_from, c.period_until
         from stamped i
-        join (select * from shape_charges where account_id = ${account} and shape_id = any(array(select distinct shape_id from stamped))
-                 and ${COVERING} offset 0) c on c.shape_id = i.shape_id),
+        join (select * from invoice_template_charges where account_id = ${account} and template_id = any(array(select distinct template_id from stamped))
+                 and ${COVERING} offset 0) c on c.template_id = i.template_id),
     covering as (
       select subscription_id, case when kind = 'rise' then 3 when kind = 'metered' then 2 when kind in ('component', 'component_extension') then 1 else 0 end as class,
              case when kind in ('package', 'package_extension') then 0 else item_id end as item, period_from, period_until,

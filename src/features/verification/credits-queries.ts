@@ -127,7 +127,7 @@ export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: I
        where n.account_id = ${account} and n.invoice_id > ${after}
       union all
       select s.invoice_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
-        from ledger_entries e join settlements s on s.account_id = ${account}
+        from ledger_rows e join settlements s on s.account_id = ${account}
          and e.record_id = case e.record_type when 'settlement' then s.settlement_id when 'allocation' then s.old_allocation_id end
        where e.account_id = ${account} and e.event = 'tax_taken_back' and s.invoice_id > ${after}),
     summed as (select invoice_id, name, rate, sum(amount) as amount from taken group by invoice_id, name, rate)

@@ -21,7 +21,7 @@ interface LostSubscription {
  */
 export const listLostSubscriptions = (db: Queryable, account: AccountId) =>
   db.rows<LostSubscription>(sql`
-    select b.subscription_id as "id", b.customer_id as "customerId", b.cycle_on as "cycleOn", b.cycle_day as "cycleDay", y.swept_on as "sweptOn",
+    select b.subscription_id as "id", b.customer_id as "customerId", b.due_in_cycle_on as "cycleOn", b.cycle_day as "cycleDay", y.swept_on as "sweptOn",
            b.next_from - s.lead_days as "nextOn"
       from subscription_billing b
       join subscriptions s on s.account_id = ${account} and s.subscription_id = b.subscription_id
@@ -29,5 +29,5 @@ export const listLostSubscriptions = (db: Queryable, account: AccountId) =>
      where b.account_id = ${account}
        and (b.due_on is null and b.cycle_day is null and not s.is_end_recorded and s.cancelled_on is null and s.end_date is null
               and s.pending_kind is distinct from 'cancellation'
-            or b.cycle_on <= y.swept_on or b.cycle_day <> extract(day from b.cycle_on) or b.cycle_on > b.next_from - s.lead_days)
+            or b.due_in_cycle_on <= y.swept_on or b.cycle_day <> extract(day from b.due_in_cycle_on) or b.due_in_cycle_on > b.next_from - s.lead_days)
      order by b.subscription_id limit 1000`)

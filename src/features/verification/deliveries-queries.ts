@@ -18,9 +18,9 @@ export const listDeliveryDifferences = (db: Queryable, account: AccountId) =>
     select d.delivery_id as "id", d.event_id as "eventId", d.type || ' ' || d.record_id as "about", e.type || ' ' || e.record_id as "eventAbout"
       from webhook_deliveries d
       left join lateral (
-        select v.type, v.record_id from events v where v.account_id = ${account} and v.event_id = d.event_id
+        select v.type, v.record_id from event_rows v where v.account_id = ${account} and v.event_id = d.event_id
         union all
-        select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`d.event_id`)} from issued_events s
+        select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`d.event_id`)} from event_packs s
          where ${holdsEvent(account, 's', fragment`d.event_id`)}) e on true
      where d.account_id = ${account} and (e.type is distinct from d.type or e.record_id is distinct from d.record_id)
      order by d.delivery_id limit 1000`)

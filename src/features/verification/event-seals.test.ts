@@ -59,7 +59,7 @@ function hashOf(before: Buffer, events: readonly RecordedEvent[]): Buffer {
 test('a seal counts and hashes the events since the one before, as they are listed, whatever rows they share', async () => {
   const events = await listEvents(reader(), client.id, {}, { fromId: 0n, skip: 0, isNewestFirst: false }, 10_000)
   const kinds = await superuser.query<{ kind: boolean; most: number }>(
-    `select mailed is null as kind, max(last_event_id - first_event_id)::integer as most from perennial.issued_events where account_id = ${client.id} group by 1`,
+    `select mailed is null as kind, max(last_event_id - first_event_id)::integer as most from perennial.event_packs where account_id = ${client.id} group by 1`,
   )
   expect(kinds.rows.filter(({ most }) => most > MOST)).toHaveLength(2)
   let before: Pick<EventSeal, 'below' | 'seal'> = { below: 0n, seal: Buffer.alloc(0) }
@@ -75,51 +75,54 @@ test('a seal counts and hashes the events since the one before, as they are list
   expect(await differencesOf(service, client)).toEqual([])
 })
 
-const OWN = `account_id = :account and event_id = (select min(event_id) from events where account_id = :account and type = 'customer.created')`
-const SHARED = `account_id = :account and first_event_id = (select min(first_event_id) from issued_events where account_id = :account)`
-const NOBODYS = `account_id = :account and event_id = (select min(event_id) from events where account_id = :account and type = 'package.created')`
+const OWN = `account_id = :account and event_id = (select min(event_id) from event_rows where account_id = :account and type = 'customer.created')`
+const SHARED = `account_id = :account and first_event_id = (select min(first_event_id) from event_packs where account_id = :account)`
+const NOBODYS = `account_id = :account and event_id = (select min(event_id) from event_rows where account_id = :account and type = 'package.created')`
 const IS_NAMED =
   /^sealed events: event seal #: events from \d+ up to below \d+ says \d+ of [0-9a-f]{16}, should say \d+ of [0-9a-f]{16}, as they were sealed$/
 
 describe('verification names the seal, and that one alone, of an event that was', () => {
   test.each([
-    ['deleted', `delete from events where ${OWN}`],
-    ['given another actor', `update events set actor = 'key 9' where ${OWN}`],
-    ['given a reason', `update events set reason = 'x' where ${OWN}`],
-    ['given another type', `update events set type = 'customer.updated' where ${OWN}`],
-    ['given another instant', `update events set happened_at = happened_at + interval '1 second' where ${OWN}`],
-    ['moved to another record', `update events set record_id = record_id + 1 where ${OWN}`],
-    ['moved to another customer', `update events set customer_id = customer_id + 1 where ${OWN}`],
-    ['given another record, in which no person stands', `update events set record = '{"Name": "x"}' where ${NOBODYS}`],
-    ['shared by others and given another actor', `update issued_events set actor = 'key 9' where ${SHARED}`],
+    ['deleted', `delete from event_rows where ${OWN}`],
+    ['given another actor', `update event_rows set actor = 'key 9' where ${OWN}`],
+    ['given a reason', `update event_rows set reason = 'x' where ${OWN}`],
+    ['given another type', `update event_rows set type = 'customer.updated' where ${OWN}`],
+    ['given another instant', `update event_rows set happened_at = happened_at + interval '1 second' where ${OWN}`],
+    ['moved to another record', `update event_rows set record_id = record_id + 1 where ${OWN}`],
+    ['moved to another customer', `update event_rows set customer_id = customer_id + 1 where ${OWN}`],
+    [
+      'given another record, in which no person stands',
+      `update event_rows set record = '{"Name": "x"}' where ${NOBODYS}`,
+    ],
+    ['shared by others and given another actor', `update event_packs set actor = 'key 9' where ${SHARED}`],
   ])('%s', async (_, statement) => {
     const found = reported(await tampered(statement)).filter((text) => text.startsWith('sealed events'))
     // Events that share a row may lie in several seals.
     expect(found).toEqual(found.map(() => expect.stringMatching(IS_NAMED)))
-    expect(found.length).toBe(statement.includes('issued_events') ? 3 : 1)
+    expect(found.length).toBe(statement.includes('event_packs') ? 3 : 1)
   })
 
   test('moved in the order', async () => {
     const { rows } = await superuser.query<{ id: bigint }>(
-      `select event_id as id from perennial.events where account_id = ${client.id} order by 1 offset 30 limit 2`,
+      `select event_id as id from perennial.event_rows where account_id = ${client.id} order by 1 offset 30 limit 2`,
     )
     const [one, other] = rows.map(({ id }) => id)
     const move = (from: unknown, to: unknown) =>
-      `update events set event_id = ${to} where account_id = :account and event_id = ${from}`
+      `update event_rows set event_id = ${to} where account_id = :account and event_id = ${from}`
     const found = await tampered(move(one, -1), move(other, one), move(-1, other))
     expect(reported(found)).toEqual([expect.stringMatching(IS_NAMED)])
   })
 
   test('inserted behind the back of the service', async () => {
     const found = await tampered(
-      `insert into events (account_id, event_id, type, record_id, happened_at, actor) select :account, min(event_id) - 1, 'account.updated', 1, '2027-01-01', 'x' from events where account_id = :account`,
+      `insert into event_rows (account_id, event_id, type, record_id, happened_at, actor) select :account, min(event_id) - 1, 'account.updated', 1, '2027-01-01', 'x' from event_rows where account_id = :account`,
     )
     expect(reported(found)).toEqual([expect.stringMatching(IS_NAMED)])
   })
 
   test('taken from those that share a row', async () => {
     const found = reported(
-      await tampered(`update issued_events set first_invoice_id = first_invoice_id + 7000 where ${SHARED}`),
+      await tampered(`update event_packs set first_invoice_id = first_invoice_id + 7000 where ${SHARED}`),
     )
     expect(found).toContainEqual(expect.stringMatching(IS_NAMED))
   })
@@ -128,7 +131,7 @@ describe('verification names the seal, and that one alone, of an event that was'
 test('the texts of customers are in no seal: anonymising changes nothing that is hashed', async () => {
   const records = () =>
     superuser.query(
-      `select record::text from perennial.events where account_id = ${client.id} and customer_id = ${first.customerID} order by event_id`,
+      `select record::text from perennial.event_rows where account_id = ${client.id} and customer_id = ${first.customerID} order by event_id`,
     )
   const before = await records()
   expect((await client.post(`/v1/customers/${first.customerID}/anonymise`)).status).toBeLessThan(300)
@@ -162,7 +165,7 @@ test('a seal that was changed or taken away is found, the newest one by the seal
 test('a seal ends below the events of a transaction that goes on', async () => {
   await superuser.query('begin')
   await superuser.query(
-    `insert into perennial.events (account_id, type, record_id, happened_at, actor) values (${client.id}, 'account.updated', 1, '2027-02-12', 'x')`,
+    `insert into perennial.event_rows (account_id, type, record_id, happened_at, actor) values (${client.id}, 'account.updated', 1, '2027-02-12', 'x')`,
   )
   const open = await takeEventMark(service.db.unscoped, 0)
   await client.post('/v1/customers', { Name: 'Later', isCompany: true })
@@ -191,13 +194,13 @@ test('a night seals the events of each account behind its clean chains, also of 
     )
   await night('2027-03-05')
   const rows = await service.db.reader(empty.id).rows(sql`
-    select e.below_event_id > (select max(event_id) from events where account_id = ${empty.id}) as "isAll", l.event_seal_id = e.event_seal_id as "isNamed"
+    select e.below_event_id > (select max(event_id) from event_rows where account_id = ${empty.id}) as "isAll", l.event_seal_id = e.event_seal_id as "isNamed"
       from event_seals e join ledger_seals l on l.account_id = e.account_id where e.account_id = ${empty.id}`)
   expect([sealed.get(empty.id), rows]).toEqual([0n, [{ isAll: true, isNamed: true }]])
   expect(sealed.get(client.id)).toBeGreaterThan(0n)
   expect(await differencesOf(service, empty)).toEqual([])
   await superuser.query(
-    `update perennial.ledger_entries set amount_minor = amount_minor + 1 where account_id = ${client.id} and link = 1`,
+    `update perennial.ledger_rows set amount_minor = amount_minor + 1 where account_id = ${client.id} and link = 1`,
   )
   await superuser.query(`update perennial.customer_totals set head = sha256(head) where account_id = ${client.id}`)
   const count = (await seals()).length

@@ -36,7 +36,7 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
     db,
     sql`
     with chosen as materialized (
-      select invoice_id, customer_id, customer_version, account_version, subscription_id, shape_id, first_tax_id, currency, issued_at, cancelled_at, total_minor,
+      select invoice_id, customer_id, customer_version, account_version, subscription_id, template_id, first_tax_id, currency, issued_at, cancelled_at, total_minor,
              paid_minor, pending_minor, negative_minor, credited_minor, written_off_minor from invoices where ${within}),
     lines as materialized (
       select invoice_id, count(*) as count, bit_xor(hash_record_extended(row(display_order, kind, quantity, unit_price, net_minor, gross_minor,
@@ -62,15 +62,15 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
       select invoice_id, sum(gross_minor)::bigint as credited from settlements
        where ${within} and ended_on is null and basis <> 'relief' group by invoice_id),
     judged as materialized (
-      select i.invoice_id, i.shape_id, i.currency, i.total_minor,
-             case when i.shape_id is null then hash_record_extended(row(c.count, c.hash, t.hashes), ${seed}::bigint) end as content,
+      select i.invoice_id, i.template_id, i.currency, i.total_minor,
+             case when i.template_id is null then hash_record_extended(row(c.count, c.hash, t.hashes), ${seed}::bigint) end as content,
              coalesce(i.paid_minor = coalesce(a.paid, 0) and i.pending_minor = coalesce(a.pending, 0) and i.negative_minor = coalesce(a.negative, 0)
                and i.written_off_minor = coalesce(a.written_off, 0) and i.credited_minor = coalesce(g.credited, 0)
                and i.paid_minor >= 0 and i.pending_minor >= 0 and i.negative_minor >= 0
                and i.paid_minor + i.pending_minor + i.negative_minor <= i.total_minor
                and (i.paid_minor + i.pending_minor + i.negative_minor = 0 or i.issued_at is not null and i.cancelled_at is null)
                and (i.issued_at is not null or i.cancelled_at is null)
-               and (i.shape_id is null or (k.taxes = 0) = (i.first_tax_id is null)
+               and (i.template_id is null or (k.taxes = 0) = (i.first_tax_id is null)
                  and c.count is null and t.hashes is null and i.subscription_id is not null)
                and (i.subscription_id is null or b.customer_id = i.customer_id)
                and (coalesce(u.version = i.customer_version, false) or exists (select 1 from customer_versions v
@@ -83,14 +83,14 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
                     where account_id = ${account} and customer_id = any(array(select customer_id from chosen)) offset 0) u on u.customer_id = i.customer_id
         left join (select subscription_id, customer_id from subscriptions
                     where account_id = ${account} and subscription_id = any(array(select subscription_id from chosen)) offset 0) b on b.subscription_id = i.subscription_id
-        left join (select shape_id, taxes from invoice_shapes
-                    where account_id = ${account} and shape_id = any(array(select distinct shape_id from chosen)) offset 0) k on k.shape_id = i.shape_id
+        left join (select template_id, taxes from invoice_templates
+                    where account_id = ${account} and template_id = any(array(select distinct template_id from chosen)) offset 0) k on k.template_id = i.template_id
         left join lines c on c.invoice_id = i.invoice_id
         left join taxes t on t.invoice_id = i.invoice_id
         left join applied a on a.invoice_id = i.invoice_id
         left join credited g on g.invoice_id = i.invoice_id)
-    select shape_id as "shapeId", content, currency, total_minor as "totalMinor", count(*)::integer as "count", min(invoice_id) as "firstId",
+    select template_id as "shapeId", content, currency, total_minor as "totalMinor", count(*)::integer as "count", min(invoice_id) as "firstId",
            string_agg(invoice_id::text, ',') filter (where not is_even) as "oddIds"
-      from judged group by shape_id, content, currency, total_minor, is_even`,
+      from judged group by template_id, content, currency, total_minor, is_even`,
   )
 }

@@ -45,12 +45,12 @@ beforeAll(async () => {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => add(from + index)))
   await moveTo(client, '2027-03-11')
   const batches = await read<{ first: bigint; count: number }>(
-    sql`select first_invoice_id as first, cardinality(customer_ids) as count from posting_batches where account_id = ${client.id} order by 1`,
+    sql`select first_invoice_id as first, cardinality(customer_ids) as count from ledger_packs where account_id = ${client.id} order by 1`,
   )
   const [one, next] = batches as [(typeof batches)[0], (typeof batches)[0]]
   const last = batches.at(-1)!
   const rowMade = await read<{ id: bigint }>(
-    sql`select invoice_id as id from invoices where account_id = ${client.id} and shape_id is null order by 1`,
+    sql`select invoice_id as id from invoices where account_id = ${client.id} and template_id is null order by 1`,
   )
   expect(one.count).toBeGreaterThan(100)
   expect(rowMade.length).toBe(SUBSCRIBERS)
@@ -107,8 +107,8 @@ describe('an invoice is named by itself where another', () => {
   test.each(
     each(PLACES, [
       'first_tax_id = null',
-      'shape_id = 999999',
-      'shape_id = null, first_charge_id = null, first_tax_id = null',
+      'template_id = 999999',
+      'template_id = null, first_charge_id = null, first_tax_id = null',
     ]),
   )('refers to lines in %s: %s', async (place, change) => {
     const found = await changedAt(
@@ -202,7 +202,7 @@ describe('entries are not those of an invoice', () => {
   test.each(PLACES)('in %s: the batch has it under another customer', async (place) => {
     const found = await changedAt(
       place,
-      `update posting_batches set customer_ids[:invoice - first_invoice_id + 1] = customer_ids[:invoice - first_invoice_id + 1] + 1 where account_id = :account
+      `update ledger_packs set customer_ids[:invoice - first_invoice_id + 1] = customer_ids[:invoice - first_invoice_id + 1] + 1 where account_id = :account
          and :invoice between first_invoice_id and first_invoice_id + cardinality(customer_ids) - 1`,
     )
     expect(namedByEntries(found)).toEqual([invoiceAt[place]])
@@ -216,7 +216,7 @@ describe('entries are not those of an invoice', () => {
   test.each(PLACES)('in %s: it is posted once more by itself', async (place) => {
     const found = await changedAt(
       place,
-      `insert into ledger_entries (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type, debit, credit)
+      `insert into ledger_rows (account_id, customer_id, link, record_id, amount_minor, posted_at, dated, is_reversal, currency, event, record_type, debit, credit)
        select account_id, customer_id, 99, invoice_id, 1000, now(), invoice_date, false, currency, 'invoice_issued', 'invoice', 'receivable', 'revenue'
          from invoices where account_id = :account and invoice_id = :invoice`,
     )
@@ -224,10 +224,10 @@ describe('entries are not those of an invoice', () => {
   })
 
   test.each(PLACES)('of the batch that has %s: it is gone', async (place) => {
-    const ofBatch = `posting_batches where account_id = :account
+    const ofBatch = `ledger_packs where account_id = :account
       and :invoice between first_invoice_id and first_invoice_id + cardinality(customer_ids) - 1`
     const [batch] = await read<{ first: bigint; count: number }>(
-      sql`select first_invoice_id as first, cardinality(customer_ids) as count from posting_batches where account_id = ${client.id}
+      sql`select first_invoice_id as first, cardinality(customer_ids) as count from ledger_packs where account_id = ${client.id}
              and ${invoiceAt[place]} between first_invoice_id and first_invoice_id + cardinality(customer_ids) - 1`,
     )
     const found = await changedAt(place, `delete from ${ofBatch}`)
@@ -238,7 +238,7 @@ describe('entries are not those of an invoice', () => {
   test.each(['a row-made one', 'the first row-made one'] as const)('of %s: they are gone', async (place) => {
     const found = await changedAt(
       place,
-      `delete from ledger_entries where account_id = :account and record_type = 'invoice' and record_id = :invoice`,
+      `delete from ledger_rows where account_id = :account and record_type = 'invoice' and record_id = :invoice`,
     )
     expect(namedByEntries(found)).toEqual([invoiceAt[place]])
   })
@@ -258,7 +258,7 @@ describe('entries are not those of an invoice', () => {
   )('of %s: %s', async (place, change) => {
     const found = await changedAt(
       place,
-      `update ledger_entries set ${change} where account_id = :account and record_type = 'invoice' and record_id = :invoice and tax_name is null`,
+      `update ledger_rows set ${change} where account_id = :account and record_type = 'invoice' and record_id = :invoice and tax_name is null`,
     )
     expect(namedByEntries(found)).toEqual([invoiceAt[place]])
   })
@@ -270,7 +270,7 @@ describe('identifiers of lines are not those that were given', () => {
   const batchOf = async (place: Place) =>
     (
       await read<{ id: bigint }>(
-        sql`select first_entry_id as id from posting_batches where account_id = ${client.id}
+        sql`select first_entry_id as id from ledger_packs where account_id = ${client.id}
                and ${invoiceAt[place]} between first_invoice_id and first_invoice_id + cardinality(customer_ids) - 1`,
       )
     ).map(({ id }) => id)
@@ -300,7 +300,7 @@ describe('identifiers of lines are not those that were given', () => {
       `insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares, category)
        select account_id, invoice_tax_id, invoice_id, name, rate, tax_number, base_minor, amount_minor, shares, category
          from invoice_taxes where account_id = :account and invoice_id = :invoice`,
-      `update invoices set shape_id = null, first_charge_id = null, first_tax_id = null where account_id = :account and invoice_id = :invoice`,
+      `update invoices set template_id = null, first_charge_id = null, first_tax_id = null where account_id = :account and invoice_id = :invoice`,
     ]
     expect(await changedAt(place, ...toRows)).toEqual([])
     const moved = `update charge_rows set charge_id = 900000000 where account_id = :account and invoice_id = :invoice`
@@ -311,14 +311,14 @@ describe('identifiers of lines are not those that were given', () => {
 
   test('a batch of before, whose hash does not cover them, holds', async () => {
     const batches = await read<{ id: bigint }>(
-      sql`select first_entry_id as id from posting_batches where account_id = ${client.id}`,
+      sql`select first_entry_id as id from ledger_packs where account_id = ${client.id}`,
     )
     const before = await asBefore()
     expect(before).toHaveLength(batches.length)
     const found = await tampered(
       ...before.map(
         ({ id, hash }) =>
-          `update posting_batches set hash = decode('${hash}', 'hex') where account_id = :account and first_entry_id = ${id}`,
+          `update ledger_packs set hash = decode('${hash}', 'hex') where account_id = :account and first_entry_id = ${id}`,
       ),
       `update invoices set first_charge_id = 900000000 where account_id = :account and invoice_id = ${invoiceAt['one within a batch']}`,
     )
@@ -362,8 +362,8 @@ describe('days are charged twice', () => {
   test('by the next shape', async () => {
     const found = await changedAt(
       'the last of all',
-      `update shape_charges set period_from = period_from - 1 where account_id = :account
-         and shape_id = (select shape_id from invoices where account_id = :account and invoice_id = :invoice)`,
+      `update invoice_template_charges set period_from = period_from - 1 where account_id = :account
+         and template_id = (select template_id from invoices where account_id = :account and invoice_id = :invoice)`,
     )
     expect(new Set(namedSubscription(found)).size).toBe(SUBSCRIBERS)
   })

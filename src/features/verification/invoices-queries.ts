@@ -49,7 +49,7 @@ export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly 
 export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; invoiceId: InvoiceId | null }>(sql`
     select e.entry_id as "id", case when e.record_type = 'invoice' then e.record_id else l.owed_id end as "invoiceId"
-      from (select entry_id, record_type, record_id from ledger_entries
+      from (select entry_id, record_type, record_id from ledger_rows
              where account_id = ${account} and entry_id > ${after} order by entry_id limit ${limit}) e
       left join allocations l
         on e.record_type = 'allocation' and l.account_id = ${account} and l.allocation_id = e.record_id and l.owed_kind = 'invoice'
@@ -57,7 +57,7 @@ export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id,
 
 const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
   db.rows<CheckedInvoice>(sql`
-    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.shape_id as "shapeId", i.currency, i.issued_at is not null as "isIssued",
+    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.template_id as "shapeId", i.currency, i.issued_at is not null as "isIssued",
            i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
            i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
            i.credited_minor as "creditedMinor", i.written_off_minor as "writtenOffMinor",
@@ -65,7 +65,7 @@ const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
              where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
              where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen",
-           case when i.subscription_id is null then i.shape_id is null else exists (select from subscriptions s
+           case when i.subscription_id is null then i.template_id is null else exists (select from subscriptions s
              where s.account_id = ${account} and s.subscription_id = i.subscription_id and s.customer_id = i.customer_id) end as "isOfOwnSubscription"
       from (${chosen}) i
       join accounts a on a.account_id = ${account}

@@ -15,7 +15,7 @@ interface EventsDifference {
 const listUnlike = (db: Queryable, account: AccountId, type: SharedType, areTheirs: Fragment) =>
   db.rows<EventsDifference>(sql`
     select s.first_invoice_id as "firstInvoiceId", (s.last_event_id - s.first_event_id + 1)::integer as "events", i.count::integer as "invoices"
-      from issued_events s
+      from event_packs s
       cross join lateral (select count(*) as count from invoices i where i.account_id = ${account} and ${areTheirs}) i
      where s.account_id = ${account} and ${rowsOf(type)} and i.count <> s.last_event_id - s.first_event_id + 1
      order by s.first_event_id limit 1000`)
@@ -44,9 +44,9 @@ export const listMailsDifferences = (db: Queryable, account: AccountId) =>
 export const listEventsTwice = (db: Queryable, account: AccountId) =>
   db.rows<{ firstInvoiceId: InvoiceId; last: bigint; next: bigint }>(sql`
     select s.first_invoice_id as "firstInvoiceId", s.last_event_id as "last", least(s.next, v.event_id) as "next"
-      from (select *, lead(first_event_id) over (order by first_event_id) as next from issued_events where account_id = ${account}) s
+      from (select *, lead(first_event_id) over (order by first_event_id) as next from event_packs where account_id = ${account}) s
       left join lateral (
-        select event_id from events where account_id = ${account} and event_id >= s.first_event_id order by event_id limit 1) v on true
+        select event_id from event_rows where account_id = ${account} and event_id >= s.first_event_id order by event_id limit 1) v on true
      where s.next <= s.last_event_id or v.event_id <= s.last_event_id
      order by s.first_event_id limit 1000`)
 
@@ -56,6 +56,6 @@ export const countIssuedInvoices = (db: Queryable, account: AccountId) =>
     db,
     sql`
     select (select count(*) from invoices where account_id = ${account} and number is not null) as "invoices",
-           (select count(*) from events where account_id = ${account} and type = 'invoice.issued')
-             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from issued_events where account_id = ${account} and mailed is null)::bigint as "events"`,
+           (select count(*) from event_rows where account_id = ${account} and type = 'invoice.issued')
+             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from event_packs where account_id = ${account} and mailed is null)::bigint as "events"`,
   )

@@ -121,14 +121,14 @@ test('busy books are clean, before their seal and after it', async () => {
   expect(reported(await differencesOf(service, client))).toEqual([])
   expect(await verifyAccount(service.db, client.id, () => {})).toMatchObject({ isChained: true })
   const { rows } = await superuser.query(
-    `select distinct event || case when is_reversal then ' back' else '' end as event from ledger_entries where account_id = ${client.id}`,
+    `select distinct event || case when is_reversal then ' back' else '' end as event from ledger_rows where account_id = ${client.id}`,
   )
   expect(rows.length).toBeGreaterThanOrEqual(15)
 })
 
-const LAST = `(select max(entry_id) from ledger_entries where account_id = :account)`
+const LAST = `(select max(entry_id) from ledger_rows where account_id = :account)`
 const ofRecord = (type: string, event: string) =>
-  `(select min(entry_id) from ledger_entries where account_id = :account and record_type = '${type}' and event = '${event}')`
+  `(select min(entry_id) from ledger_rows where account_id = :account and record_type = '${type}' and event = '${event}')`
 
 describe('an entry', () => {
   test.each([
@@ -148,9 +148,9 @@ describe('an entry', () => {
     ['record', 'record_id = 999999', /^ledger entries: payment # .*should say nothing/],
     ['event', `event = 'payment_begun'`, /^ledger entries: payment # .*entry payment_begun says/],
   ])('of another %s is named, and the chain no longer comes to its head', async (_, change, what) => {
-    const entry = `(select max(entry_id) from ledger_entries where account_id = :account and event = 'payment_recorded' and not is_reversal)`
+    const entry = `(select max(entry_id) from ledger_rows where account_id = :account and event = 'payment_recorded' and not is_reversal)`
     const found = reported(
-      await tampered(`update ledger_entries set ${change} where account_id = :account and entry_id = ${entry}`),
+      await tampered(`update ledger_rows set ${change} where account_id = :account and entry_id = ${entry}`),
     )
     expect(found).toContainEqual(expect.stringMatching(what))
     expect(found).toContainEqual(
@@ -163,7 +163,7 @@ describe('an entry', () => {
   test('that is deleted is missing of its record, of the totals and of the chain', async () => {
     const found = reported(
       await tampered(
-        `delete from ledger_entries where account_id = :account and entry_id = ${ofRecord('invoice', 'invoice_issued')}`,
+        `delete from ledger_rows where account_id = :account and entry_id = ${ofRecord('invoice', 'invoice_issued')}`,
       ),
     )
     expect(found).toEqual([
@@ -179,8 +179,8 @@ describe('an entry', () => {
   test('that nobody posted, with totals and head made to fit, is still no document', async () => {
     const found = reported(
       await tampered(
-        `insert into ledger_entries select account_id, entry_id + 1000, customer_id, link + 1, 999999, 100, posted_at, dated, false, currency, 'payment_recorded',
-           'payment', 'cash', 'unapplied', null, null, null from ledger_entries where account_id = :account and entry_id = ${LAST}`,
+        `insert into ledger_rows select account_id, entry_id + 1000, customer_id, link + 1, 999999, 100, posted_at, dated, false, currency, 'payment_recorded',
+           'payment', 'cash', 'unapplied', null, null, null from ledger_rows where account_id = :account and entry_id = ${LAST}`,
         `update customer_totals set links = links + 1, unapplied_minor = unapplied_minor + 100 where account_id = :account`,
       ),
     )
@@ -198,8 +198,8 @@ describe('an entry', () => {
   ])('with an %s does not balance', async (_, change) => {
     const found = reported(
       await tampered(
-        'alter table ledger_entries drop constraint ledger_entries_check, drop constraint ledger_entries_amount_minor_check',
-        `update ledger_entries set ${change} where account_id = :account and entry_id = ${ofRecord('payment', 'payment_recorded')}`,
+        'alter table ledger_rows drop constraint ledger_rows_check, drop constraint ledger_rows_amount_minor_check',
+        `update ledger_rows set ${change} where account_id = :account and entry_id = ${ofRecord('payment', 'payment_recorded')}`,
       ),
     )
     expect(found).toContainEqual(
@@ -313,7 +313,7 @@ describe('a document', () => {
     ],
   ])('of type %s without any entry is named', async (type, what) => {
     const found = reported(
-      await tampered(`delete from ledger_entries where account_id = :account and record_type = '${type}'`),
+      await tampered(`delete from ledger_rows where account_id = :account and record_type = '${type}'`),
     )
     expect(found.join('\n')).toContain(what)
   })
@@ -411,7 +411,7 @@ describe('sums', () => {
   test('more tax than the invoice had is never taken back', async () => {
     const found = reported(
       await tampered(
-        `update ledger_entries set amount_minor = 100000 where account_id = :account and event = 'tax_taken_back' and not is_reversal`,
+        `update ledger_rows set amount_minor = 100000 where account_id = :account and event = 'tax_taken_back' and not is_reversal`,
       ),
     )
     expect(found).toContainEqual(
@@ -435,12 +435,10 @@ describe('sums', () => {
 })
 
 describe('the chain', () => {
-  const lastLink = `(select max(link) from ledger_entries where account_id = :account)`
+  const lastLink = `(select max(link) from ledger_rows where account_id = :account)`
 
   test('tells that its newest link was cut off', async () => {
-    const found = reported(
-      await tampered(`delete from ledger_entries where account_id = :account and link = ${lastLink}`),
-    )
+    const found = reported(await tampered(`delete from ledger_rows where account_id = :account and link = ${lastLink}`))
     expect(found).toContainEqual(
       expect.stringMatching(/^ledger chain: customer #: last link of the ledger in USD says \d+, should say \d+$/),
     )
@@ -449,7 +447,7 @@ describe('the chain', () => {
   test('tells by the seal that its newest links were cut off together with the head', async () => {
     const found = reported(
       await tampered(
-        `delete from ledger_entries where account_id = :account and link >= (select sealed_links from customer_totals where account_id = :account)`,
+        `delete from ledger_rows where account_id = :account and link >= (select sealed_links from customer_totals where account_id = :account)`,
         `update customer_totals set links = sealed_links - 1 where account_id = :account`,
       ),
     )
@@ -462,7 +460,7 @@ describe('the chain', () => {
 
   test('tells that an instant of posting was changed', async () => {
     const change = (where: string) =>
-      `update ledger_entries set posted_at = posted_at + interval '1 hour' where account_id = :account and ${where}`
+      `update ledger_rows set posted_at = posted_at + interval '1 hour' where account_id = :account and ${where}`
     expect(reported(await tampered(change('true')))).toContainEqual(
       expect.stringMatching(/^ledger chain: customer #: hash of/),
     )
@@ -475,7 +473,7 @@ describe('the chain', () => {
 
   test('tells a link that is missing between others', async () => {
     const found = reported(
-      await tampered(`update ledger_entries set link = link + 1 where account_id = :account and link > 3`),
+      await tampered(`update ledger_rows set link = link + 1 where account_id = :account and link > 3`),
     )
     expect(found).toContainEqual(
       expect.stringMatching(/^ledger chain: ledger entry # of customer #: link in USD says 5, should say 4$/),

@@ -123,8 +123,8 @@ test('an old record that was changed is found at once on demand, and within a ro
 test('old entries that were changed are found within a round', async () => {
   await untilFirstTurn()
   const mend = await tamper(
-    `update ledger_entries set dated = dated - 1 where entry_id = (select min(entry_id) from ledger_entries where account_id = ${client.id})`,
-    `update ledger_entries set dated = dated + 1 where entry_id = (select min(entry_id) from ledger_entries where account_id = ${client.id})`,
+    `update ledger_rows set dated = dated - 1 where entry_id = (select min(entry_id) from ledger_rows where account_id = ${client.id})`,
+    `update ledger_rows set dated = dated + 1 where entry_id = (select min(entry_id) from ledger_rows where account_id = ${client.id})`,
   )
   const { differing } = await night()
   expect(differing).toContain('ledger chain: hash of the ledger in USD')
@@ -133,7 +133,7 @@ test('old entries that were changed are found within a round', async () => {
   expect((await night()).differing).toEqual([])
 })
 
-const NEWEST = () => `(select max(entry_id) from ledger_entries where account_id = ${client.id})`
+const NEWEST = () => `(select max(entry_id) from ledger_rows where account_id = ${client.id})`
 
 test.each([
   [
@@ -145,14 +145,14 @@ test.each([
   [
     'a new entry',
     'ledger chain: hash of the ledger in USD',
-    () => `update ledger_entries set dated = dated - 1 where entry_id = ${NEWEST()}`,
-    () => `update ledger_entries set dated = dated + 1 where entry_id = ${NEWEST()}`,
+    () => `update ledger_rows set dated = dated - 1 where entry_id = ${NEWEST()}`,
+    () => `update ledger_rows set dated = dated + 1 where entry_id = ${NEWEST()}`,
   ],
   [
     'the amount of a new entry',
     'ledger entries: entry invoice_issued',
-    () => `update ledger_entries set amount_minor = amount_minor + 1 where entry_id = ${NEWEST()}`,
-    () => `update ledger_entries set amount_minor = amount_minor - 1 where entry_id = ${NEWEST()}`,
+    () => `update ledger_rows set amount_minor = amount_minor + 1 where entry_id = ${NEWEST()}`,
+    () => `update ledger_rows set amount_minor = amount_minor - 1 where entry_id = ${NEWEST()}`,
   ],
 ])(
   '%s that was changed is found in the next night, whosever turn it is, and is not sealed over',

@@ -53,9 +53,9 @@ export const hasEntries = async (tx: Transaction, above: number): Promise<boolea
     tx,
     sql`
     select from (
-      select count(*) as n from (select from ledger_entries where account_id = ${tx.account} limit ${above + 1}) e
+      select count(*) as n from (select from ledger_rows where account_id = ${tx.account} limit ${above + 1}) e
       union all
-      select coalesce(sum(entries), 0) from posting_batches where account_id = ${tx.account}) f
+      select coalesce(sum(entries), 0) from ledger_packs where account_id = ${tx.account}) f
     having sum(n) > ${above}`,
   )) !== undefined
 

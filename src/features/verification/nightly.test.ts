@@ -91,14 +91,14 @@ test('chains that hold are sealed each night; those that do not keep the seal th
   expect((await look('2027-03-05T02:10:00Z')).differing).toEqual([])
   expect(await sealOf()).toEqual({ links: 2, isNewest: true, seals: 2n })
   // Cut off with their head, and money moved on over it: the seal is what tells, so none is put over it.
-  await asSuperuser(`delete from ledger_entries where account_id = ${client.id} and link = 2`)
+  await asSuperuser(`delete from ledger_rows where account_id = ${client.id} and link = 2`)
   await asSuperuser(`update customer_totals set links = 1 where account_id = ${client.id}`)
   await invoice()
   const { differing, sealed } = await look('2027-03-06T02:10:00Z')
   expect(differing).toContain(`${client.id} sealed hash of the ledger in USD`)
   expect(sealed.map(([account]) => account)).not.toContain(client.id)
   expect(await sealOf()).toEqual({ links: 2, isNewest: false, seals: 2n })
-  await asSuperuser(`delete from ledger_entries where account_id = ${client.id}; delete from ledger_seals where account_id = ${client.id};
+  await asSuperuser(`delete from ledger_rows where account_id = ${client.id}; delete from ledger_seals where account_id = ${client.id};
     delete from customer_totals where account_id = ${client.id}; delete from charge_rows where account_id = ${client.id};
     delete from invoice_tax_rows where account_id = ${client.id}; delete from invoices where account_id = ${client.id};
     update account_counters set next_invoice_number = 1 where account_id = ${client.id}`)

@@ -18,12 +18,12 @@ export const listMisplacedBatches = (db: Queryable, account: AccountId) =>
       select first_entry_id as id, first_entry_id + cardinality(customer_ids) * stride as entries_end,
              first_invoice_id + cardinality(customer_ids) as invoices_end,
              lead(first_entry_id) over (order by first_entry_id) as next_entry, lead(first_invoice_id) over (order by first_invoice_id) as next_invoice
-        from posting_batches where account_id = ${account})
+        from ledger_packs where account_id = ${account})
     select b.id, 'entries' as "what", b.next_entry as "twice" from b where b.next_entry < b.entries_end
     union all
     select b.id, 'invoices', b.next_invoice from b where b.next_invoice < b.invoices_end
     union all
-    select b.id, 'rows', e.entry_id from b join ledger_entries e on e.account_id = ${account} and e.entry_id >= b.id and e.entry_id < b.entries_end
+    select b.id, 'rows', e.entry_id from b join ledger_rows e on e.account_id = ${account} and e.entry_id >= b.id and e.entry_id < b.entries_end
      order by 1, 2 limit 1000`)
 
 /** Identifiers that lines and taxes of the invoices of a batch have, as texts of `ledger/line-identifiers.ts`. */
@@ -41,24 +41,24 @@ export const listBatchIdentifiers = (db: Queryable, account: AccountId, { first,
     sql`
     with members as materialized (
       select b.first_entry_id as batch, m.place, b.first_invoice_id + m.place as invoice_id
-        from posting_batches b cross join lateral generate_series(0, cardinality(b.customer_ids) - 1) as m(place)
+        from ledger_packs b cross join lateral generate_series(0, cardinality(b.customer_ids) - 1) as m(place)
        where b.account_id = ${account} and b.first_entry_id >= ${first} and b.first_entry_id <= ${last}),
     own as materialized (
-      select invoice_id, shape_id, first_charge_id, first_tax_id from invoices
+      select invoice_id, template_id, first_charge_id, first_tax_id from invoices
        where account_id = ${account} and invoice_id = any(array(select invoice_id from members))),
     lines as materialized (
       select invoice_id, min(charge_id) as first, count(*) as count from charge_rows
-       where account_id = ${account} and invoice_id = any(array(select invoice_id from own where shape_id is null)) group by invoice_id),
+       where account_id = ${account} and invoice_id = any(array(select invoice_id from own where template_id is null)) group by invoice_id),
     taxes as materialized (
       select invoice_id, min(invoice_tax_id) as first, count(*) as count from invoice_tax_rows
-       where account_id = ${account} and invoice_id = any(array(select invoice_id from own where shape_id is null)) group by invoice_id),
+       where account_id = ${account} and invoice_id = any(array(select invoice_id from own where template_id is null)) group by invoice_id),
     given as materialized (
       select m.batch, m.place, coalesce(i.first_charge_id, l.first) as charge, coalesce(k.charges, l.count) as charges,
              coalesce(i.first_tax_id, t.first) as tax, coalesce(k.taxes, t.count) as taxes
         from members m
         left join own i on i.invoice_id = m.invoice_id
-        left join (select shape_id, charges, taxes from invoice_shapes
-                    where account_id = ${account} and shape_id = any(array(select distinct shape_id from own)) offset 0) k on k.shape_id = i.shape_id
+        left join (select template_id, charges, taxes from invoice_templates
+                    where account_id = ${account} and template_id = any(array(select distinct template_id from own)) offset 0) k on k.template_id = i.template_id
         left join lines l on l.invoice_id = i.invoice_id
         left join taxes t on t.invoice_id = i.invoice_id),
     begun as (

@@ -109,7 +109,7 @@ test.each<[string, string[], RegExp]>([
   [
     'an entry that is missing',
     [
-      `delete from ledger_entries where ${OURS} and record_type = 'settlement' and record_id = (select settlement_id from settlements where ${FIFTY})`,
+      `delete from ledger_rows where ${OURS} and record_type = 'settlement' and record_id = (select settlement_id from settlements where ${FIFTY})`,
     ],
     /^ledger entries: settlement #.*tax_taken_back of VAT at 0.23 says nothing/,
   ],

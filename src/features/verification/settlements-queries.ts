@@ -73,7 +73,7 @@ export const listEndedWrong = (db: Queryable, account: AccountId, after: Id, lim
       cross join lateral (select coalesce(sum(x.amount_minor), 0) as tax from settlement_taxes x
         where x.account_id = ${account} and x.settlement_id = s.settlement_id) t
       left join (
-        select record_type, record_id, dated, sum(amount_minor) as back from ledger_entries
+        select record_type, record_id, dated, sum(amount_minor) as back from ledger_rows
          where account_id = ${account} and is_reversal and credit = 'tax' and event in ('tax_taken_back', 'bad_debt_tax_relieved')
          group by record_type, record_id, dated) e
         on e.dated = s.ended_on and e.record_id = coalesce(s.old_allocation_id, s.settlement_id)

@@ -25,15 +25,15 @@ beforeAll(async () => {
 })
 
 /** The newest of the invoices with a shape, and another one. */
-const SHAPED = 'account_id = :account and shape_id is not null'
+const SHAPED = 'account_id = :account and template_id is not null'
 const LAST = `invoice_id = (select max(invoice_id) from invoices where ${SHAPED})`
-const SHAPE_OF_LAST = `account_id = :account and shape_id = (select shape_id from invoices where account_id = :account and ${LAST})`
-const OTHER = `(select i.invoice_id from invoices i where i.account_id = :account and i.shape_id is not null order by 1 limit 1)`
+const SHAPE_OF_LAST = `account_id = :account and template_id = (select template_id from invoices where account_id = :account and ${LAST})`
+const OTHER = `(select i.invoice_id from invoices i where i.account_id = :account and i.template_id is not null order by 1 limit 1)`
 
 test('an account with shapes is clean', async () => {
   expect(await differencesOf(service, client)).toEqual([])
   const { rows } = await superuser.query(
-    `select count(*)::int as kept, count(distinct shape_id)::int as shapes from invoices where account_id = ${client.id} and shape_id is not null`,
+    `select count(*)::int as kept, count(distinct template_id)::int as shapes from invoices where account_id = ${client.id} and template_id is not null`,
   )
   expect(rows[0].kept).toBeGreaterThan(rows[0].shapes)
   expect(rows[0].shapes).toBeGreaterThan(1)
@@ -41,13 +41,13 @@ test('an account with shapes is clean', async () => {
 
 describe('a shape', () => {
   test.each([
-    ['name of a line', 'shape_charges', `name = name || '!'`],
-    ['amount of a line', 'shape_charges', 'net_minor = net_minor + 1'],
-    ['period of a line', 'shape_charges', 'period_until = period_until - 1'],
-    ['bracket of a line', 'shape_charges', `brackets = '{}'`],
-    ['rate of a tax', 'shape_taxes', 'rate = rate + 0.01'],
-    ['share of a tax', 'shape_taxes', `shares = '{1,2}'`],
-    ['reason of a tax', 'shape_taxes', `reason = '{"de":"!"}'`],
+    ['name of a line', 'invoice_template_charges', `name = name || '!'`],
+    ['amount of a line', 'invoice_template_charges', 'net_minor = net_minor + 1'],
+    ['period of a line', 'invoice_template_charges', 'period_until = period_until - 1'],
+    ['bracket of a line', 'invoice_template_charges', `brackets = '{}'`],
+    ['rate of a tax', 'invoice_template_taxes', 'rate = rate + 0.01'],
+    ['share of a tax', 'invoice_template_taxes', `shares = '{1,2}'`],
+    ['reason of a tax', 'invoice_template_taxes', `reason = '{"de":"!"}'`],
   ])('with another %s does not make its hash', async (_, table, change) => {
     const found = reported(await tampered(`update ${table} set ${change} where ${SHAPE_OF_LAST}`))
     expect(found).toContainEqual(
@@ -56,7 +56,7 @@ describe('a shape', () => {
   })
 
   test('with another hash is named', async () => {
-    const found = reported(await tampered(`update invoice_shapes set hash = sha256('x') where ${SHAPE_OF_LAST}`))
+    const found = reported(await tampered(`update invoice_templates set hash = sha256('x') where ${SHAPE_OF_LAST}`))
     expect(found).toEqual([expect.stringMatching(/^shapes of invoices: shape #: hash says/)])
   })
 
@@ -64,7 +64,7 @@ describe('a shape', () => {
     ['charges', '1 and 1', '0 and 0'],
     ['taxes', '1 and 1', '1 and 0'],
   ])('without its %s is named, and so are invoices that have it', async (lines, stored, expected) => {
-    const found = reported(await tampered(`delete from shape_${lines} where ${SHAPE_OF_LAST}`))
+    const found = reported(await tampered(`delete from invoice_template_${lines} where ${SHAPE_OF_LAST}`))
     expect(found).toContain(
       `shapes of invoices: shape #: lines and taxes says ${stored}, should say ${expected}, which are there`,
     )
@@ -74,7 +74,7 @@ describe('a shape', () => {
   test('whose line does not come to its amount is named once, however many invoices have it', async () => {
     const found = reported(
       await tampered(
-        `update shape_charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where ${SHAPE_OF_LAST}`,
+        `update invoice_template_charges set net_minor = net_minor + 7, gross_minor = gross_minor + 7 where ${SHAPE_OF_LAST}`,
       ),
     )
     expect(found.filter((one) => one.includes('amount says'))).toHaveLength(1)
@@ -107,7 +107,7 @@ describe('an invoice with a shape', () => {
 
   test('that is not there is named', async () => {
     const found = reported(
-      await tampered(`update invoices set shape_id = 999999 where account_id = :account and ${LAST}`),
+      await tampered(`update invoices set template_id = 999999 where account_id = :account and ${LAST}`),
     )
     expect(found).toContain(
       'invoices: invoice # of customer #: shape says 999999, should say one that is there, with taxes if it has any',
@@ -174,8 +174,8 @@ describe('identifiers', () => {
 test('a period that a shape bills twice is named as days that are charged twice', async () => {
   const found = reported(
     await tampered(
-      `update invoices set shape_id = (select i.shape_id from invoices i where i.account_id = :account and i.invoice_id = ${OTHER})
-        where account_id = :account and shape_id is not null`,
+      `update invoices set template_id = (select i.template_id from invoices i where i.account_id = :account and i.invoice_id = ${OTHER})
+        where account_id = :account and template_id is not null`,
     ),
   )
   expect(found).toContainEqual(
@@ -185,7 +185,7 @@ test('a period that a shape bills twice is named as days that are charged twice'
 
 describe('a shape with lines of components', () => {
   const KINDS = `('component', 'metered', 'rise')`
-  const LINE = `account_id = :account and shape_id = (select max(shape_id) from shape_charges where account_id = :account and kind = 'rise')`
+  const LINE = `account_id = :account and template_id = (select max(template_id) from invoice_template_charges where account_id = :account and kind = 'rise')`
 
   beforeAll(async () => {
     const made = await shop(service)
@@ -206,7 +206,7 @@ describe('a shape with lines of components', () => {
 
   test('is clean, and has seats, a rise and usage', async () => {
     const { rows } = await superuser.query(
-      `select kind, count(*)::int as n from shape_charges where account_id = ${sold.id} and kind in ${KINDS} group by kind order by kind`,
+      `select kind, count(*)::int as n from invoice_template_charges where account_id = ${sold.id} and kind in ${KINDS} group by kind order by kind`,
     )
     expect(rows).toEqual([
       { kind: 'component', n: 1 },
@@ -218,7 +218,7 @@ describe('a shape with lines of components', () => {
 
   test.each(['component', 'metered', 'rise'])('whose %s has another amount is named', async (kind) => {
     const found = reported(
-      await changed(`update shape_charges set net_minor = net_minor + 1 where ${LINE} and kind = '${kind}'`),
+      await changed(`update invoice_template_charges set net_minor = net_minor + 1 where ${LINE} and kind = '${kind}'`),
     )
     expect(found).toContainEqual(expect.stringMatching(/^shapes of invoices: shape #: hash says/))
     expect(found).toContainEqual(expect.stringMatching(/^invoices: charge # of customer #: amount says/))
@@ -227,7 +227,7 @@ describe('a shape with lines of components', () => {
   test('whose usage is of another quantity is named for each subscription', async () => {
     const found = reported(
       await changed(
-        `update shape_charges set quantity = quantity + 1 where ${LINE} and kind = 'metered' and bracket_index = 1`,
+        `update invoice_template_charges set quantity = quantity + 1 where ${LINE} and kind = 'metered' and bracket_index = 1`,
       ),
     )
     const named = found.filter((one) => one.startsWith('usage cycles: '))
@@ -236,7 +236,7 @@ describe('a shape with lines of components', () => {
   })
 
   test('without its usage is named for each subscription', async () => {
-    const found = reported(await changed(`delete from shape_charges where ${LINE} and kind = 'metered'`))
+    const found = reported(await changed(`delete from invoice_template_charges where ${LINE} and kind = 'metered'`))
     expect(found.filter((one) => one.includes('should say none, for no charge has any'))).toHaveLength(
       LEAST_OF_COMPONENTS,
     )
@@ -254,7 +254,7 @@ describe('a shape with lines of components', () => {
          select account_id, null, 0, kind, name, quantity, 0, 0, 0, subscription_id, stretch, item_id, part, period_from, period_until, whole_from,
            whole_until, 0, bracket_index
            from charges where account_id = :account and kind = '${kind}' and bracket_index = 0 and period_from < '2027-03-01'
-            and invoice_id in (select invoice_id from invoices where account_id = :account and shape_id is not null) order by charge_id limit 1`,
+            and invoice_id in (select invoice_id from invoices where account_id = :account and template_id is not null) order by charge_id limit 1`,
       ),
     )
     expect(found).toContainEqual(

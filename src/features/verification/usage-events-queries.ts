@@ -16,16 +16,16 @@ interface NamingEvent {
 export const listNamingEvents = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<NamingEvent>(sql`
     select e.event_id as "id", e.record_id as "subscriptionId", e.customer_id as "customerId", e.first as "firstUsageId",
-           exists (select 1 from usage_batches c where c.account_id = ${account} and c.first_usage_id = e.first and e.record_id = any (c.subscription_ids))
+           exists (select 1 from usage_packs c where c.account_id = ${account} and c.first_usage_id = e.first and e.record_id = any (c.subscription_ids))
              as "isThere"
-      from (select event_id, record_id, customer_id, (record ->> 'firstUsageID')::bigint as first from events
+      from (select event_id, record_id, customer_id, (record ->> 'firstUsageID')::bigint as first from event_rows
              where account_id = ${account} and type = 'usage.recorded' and event_id > ${after} and record ? 'firstUsageID'
              order by event_id limit ${limit}) e
      order by e.event_id`)
 
 export const listUsageBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id }>(sql`
-    select first_usage_id as "id" from usage_batches where account_id = ${account} and first_usage_id > ${after} order by first_usage_id limit ${limit}`)
+    select first_usage_id as "id" from usage_packs where account_id = ${account} and first_usage_id > ${after} order by first_usage_id limit ${limit}`)
 
 /** A row of reports in which some are missing, or are not as the stored reports are. */
 interface BatchDifference {
@@ -44,7 +44,7 @@ export const listBatchDifferences = (db: Queryable, account: AccountId, ids: rea
     with reports as materialized (
       select c.first_usage_id, cardinality(c.groups) as reports, coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1) as usage_id,
              c.subscription_ids[r.shape] as subscription_id, c.component_ids[r.shape] as component_id, c.days[r.shape] as day, r.units, r.key, r.memo
-        from usage_batches c
+        from usage_packs c
         cross join lateral ${reportsOf(true)}
           with ordinality as r(units, key, memo, shape, place)
        where c.account_id = ${account} and c.first_usage_id = any(${arrayLiteral(ids)}::bigint[])),
@@ -54,7 +54,7 @@ export const listBatchDifferences = (db: Queryable, account: AccountId, ids: rea
                u.usage_id is null or (u.subscription_id, u.component_id, u.usage_date, u.units, u.usage_key, u.memo)
                  is not distinct from (r.subscription_id, r.component_id, r.day, r.units, r.key, r.memo))))::integer as alike
         from reports r
-        left join (select usage_id, subscription_id, component_id, usage_date, units, usage_key, memo from usage_entries
+        left join (select usage_id, subscription_id, component_id, usage_date, units, usage_key, memo from usage_rows
                     where account_id = ${account} and usage_id = any(array(select usage_id from reports)) offset 0) u on u.usage_id = r.usage_id
        group by r.first_usage_id, r.reports)
     select id as "id", reports as "reports", alike as "alike" from compared where alike <> reports order by id`)

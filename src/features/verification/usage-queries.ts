@@ -28,16 +28,16 @@ export const listUsageDifferences = (db: Queryable, account: AccountId, { after,
     db,
     sql`
     with stamped as materialized (
-      select i.subscription_id, i.shape_id, i.first_charge_id from invoices i
-       where i.account_id = ${account} and i.shape_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
+      select i.subscription_id, i.template_id, i.first_charge_id from invoices i
+       where i.account_id = ${account} and i.template_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
          and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
     charged as (
       select charge_id, subscription_id, item_id, period_from, part, stretch, quantity, brackets from charge_rows where ${theirs} and ${OF_USAGE}
       union all
       select i.first_charge_id + c.line - 1, i.subscription_id, c.item_id, c.period_from, c.part, c.stretch, c.quantity, c.brackets
         from stamped i
-        join (select * from shape_charges where account_id = ${account} and shape_id = any(array(select distinct shape_id from stamped))
-                 and ${OF_USAGE} offset 0) c on c.shape_id = i.shape_id),
+        join (select * from invoice_template_charges where account_id = ${account} and template_id = any(array(select distinct template_id from stamped))
+                 and ${OF_USAGE} offset 0) c on c.template_id = i.template_id),
     parts as (
       select subscription_id, item_id, period_from, max(charge_id) as last, coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units
         from charged group by subscription_id, item_id, period_from, part, stretch),

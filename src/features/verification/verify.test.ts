@@ -102,7 +102,7 @@ test('what cannot even be read is a difference, and all other checks go on', asy
   const found = reported(
     await tampered(
       `update invoices set currency = 'USDx' where account_id = :account and invoice_id = ${FIRST}`,
-      `update usage_batches set units = units || 'x' where account_id = :account`,
+      `update usage_packs set units = units || 'x' where account_id = :account`,
       `insert into list_blocks (account_id, list, block, records) values (:account, 'invoices', 0, 3)`,
     ),
   )
@@ -408,7 +408,7 @@ describe('numbers', () => {
 
   test('the gap that raising the number left is reported by its event, and by that alone', async () => {
     const found = reported(
-      await tampered(`delete from events where account_id = :account and type = 'account.invoice_number_raised'`),
+      await tampered(`delete from event_rows where account_id = :account and type = 'account.invoice_number_raised'`),
     )
     expect(found).toEqual([
       expect.stringMatching(
@@ -494,22 +494,22 @@ test('a count that lets deep pages skip is what is there', async () => {
 })
 
 test('events of issued invoices are those of invoices that are there, each once', async () => {
-  const last = `first_event_id = (select max(first_event_id) from issued_events where account_id = :account and mailed is null)`
+  const last = `first_event_id = (select max(first_event_id) from event_packs where account_id = :account and mailed is null)`
   const moved = await tampered(
-    `update issued_events set first_invoice_id = first_invoice_id + 7000 where account_id = :account and ${last}`,
+    `update event_packs set first_invoice_id = first_invoice_id + 7000 where account_id = :account and ${last}`,
   )
   expect(reported(moved)).toEqual([
     expect.stringMatching(
       /^events of invoices: invoice #: events of it and those issued with it says \d+, should say 0$/,
     ),
   ])
-  const gone = await tampered(`delete from issued_events where account_id = :account and ${last}`)
+  const gone = await tampered(`delete from event_packs where account_id = :account and ${last}`)
   expect(reported(gone)).toEqual([
     expect.stringMatching(/^events of invoices: account #: events of issued invoices says \d+, should say \d+$/),
   ])
   const given = await tampered(
-    `insert into events (account_id, event_id, type, record_id, happened_at, actor)
-       select :account, first_event_id, 'account.updated', 1, happened_at, 'x' from issued_events where account_id = :account and ${last}`,
+    `insert into event_rows (account_id, event_id, type, record_id, happened_at, actor)
+       select :account, first_event_id, 'account.updated', 1, happened_at, 'x' from event_packs where account_id = :account and ${last}`,
   )
   expect(reported(given)).toEqual([
     expect.stringMatching(
@@ -520,7 +520,7 @@ test('events of issued invoices are those of invoices that are there, each once'
 
 test('events of mails are those of invoices that were issued by then', async () => {
   const ofMails = (invoice: string, happenedAt: string) => `
-    insert into issued_events (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
+    insert into event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
     select :account, 9000000000, 9000000000, i - (i & 255), ${happenedAt}, 'x', '[{}]', array[(i & 255)::smallint] from (select ${invoice} as i) x`
   const issued = `(select max(invoice_id) from invoices where account_id = :account and number is not null)`
   for (const change of [ofMails('7000003', 'now()'), ofMails(issued, `'2001-01-01'`)])
@@ -533,8 +533,8 @@ test('events of mails are those of invoices that were issued by then', async () 
 })
 
 test('events of usage in bulk find their reports, and tell what is stored of them', async () => {
-  const row = `first_usage_id = (select min(first_usage_id) from usage_batches where account_id = :account)`
-  const gone = await tampered(`delete from usage_batches where account_id = :account and ${row}`)
+  const row = `first_usage_id = (select min(first_usage_id) from usage_packs where account_id = :account)`
+  const gone = await tampered(`delete from usage_packs where account_id = :account and ${row}`)
   expect(reported(gone)).toEqual([
     expect.stringMatching(
       /^events of usage: subscription # of customer #: row of the reports of event \d+ says \d+, should say one that has reports of it$/,
@@ -546,7 +546,7 @@ test('events of usage in bulk find their reports, and tell what is stored of the
     `keys = 'one'`,
     `days = array[date '2027-01-06']`,
   ]) {
-    const changed = await tampered(`update usage_batches set ${change} where account_id = :account and ${row}`)
+    const changed = await tampered(`update usage_packs set ${change} where account_id = :account and ${row}`)
     expect(reported(changed)).toEqual([
       expect.stringMatching(
         /^events of usage: usage batch \d+: reports that are as they are stored says [01], should say 2$/,
@@ -558,7 +558,7 @@ test('events of usage in bulk find their reports, and tell what is stored of the
 test('a delivery of a webhook is of the event that it names', async () => {
   const found = await tampered(
     `insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)
-       select :account, 1, min(event_id), 'invoice.cancelled', 7 from events where account_id = :account`,
+       select :account, 1, min(event_id), 'invoice.cancelled', 7 from event_rows where account_id = :account`,
     `insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id) values (:account, 1, 999999999, 'invoice.issued', 7)`,
   )
   expect(reported(found)).toEqual([

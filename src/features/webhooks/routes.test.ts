@@ -119,7 +119,7 @@ describe('a webhook', () => {
       tx.rows<{ text: string }>(sql`
         select (select json_agg(k)::text from idempotency_keys k where k.account_id = ${client.id}) ||
                (select json_agg(w)::text from webhooks w where w.account_id = ${client.id}) ||
-               (select json_agg(e)::text from events e where e.account_id = ${client.id}) as "text"`),
+               (select json_agg(e)::text from event_rows e where e.account_id = ${client.id}) as "text"`),
     )
     for (const { Secret } of [added.body, rotated.body]) {
       expect(Secret).toMatch(/^whsec_/)
@@ -244,7 +244,7 @@ describe('asking for deliveries', () => {
     ])
     await service.db.transaction(client.id, (tx) =>
       tx.rows(sql`
-        insert into events (account_id, type, record_id, happened_at, actor, record)
+        insert into event_rows (account_id, type, record_id, happened_at, actor, record)
         select ${client.id}, 'customer.updated', n, '2027-01-01', 'test', '{}' from generate_series(1, 10001) n`),
     )
     const refused = await client.post(path, { from: '2027-01-01', to: '2027-01-01' })

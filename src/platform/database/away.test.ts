@@ -30,9 +30,9 @@ describe('a write that the database cannot do', () => {
   ])('is 503 at SQLSTATE %s, changes nothing and can be sent again', async (state, code) => {
     const client = await service.newAccount()
     await owner.query(`create function fail() returns trigger language plpgsql as $$ begin raise exception using errcode = '${state}'; end $$;
-      create trigger fail before insert on events execute function fail()`)
+      create trigger fail before insert on event_rows execute function fail()`)
     const failed = await client.post('/v1/customers', name, { 'Idempotency-Key': state })
-    await owner.query('drop trigger fail on events; drop function fail()')
+    await owner.query('drop trigger fail on event_rows; drop function fail()')
     expect([failed.status, failed.body.Errors[0].Code]).toEqual([503, code])
     expect(Number(failed.headers['retry-after'])).toBeGreaterThan(0)
     expect((await client.get('/v1/customers')).body).toEqual([])
@@ -62,9 +62,9 @@ test('an outage is one line of the log for all requests that it costs, and one w
   const logged = await startTestService({ connection: service.connection, log })
   const client = await logged.newAccount()
   await owner.query(`create function fail() returns trigger language plpgsql as $$ begin raise exception using errcode = '57P01'; end $$;
-    create trigger fail before insert on events execute function fail()`)
+    create trigger fail before insert on event_rows execute function fail()`)
   const asked = await Promise.all(Array.from({ length: 20 }, () => client.post('/v1/customers', name)))
-  await owner.query('drop trigger fail on events; drop function fail()')
+  await owner.query('drop trigger fail on event_rows; drop function fail()')
   expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 503))
   await expect.poll(() => lines).toHaveLength(2)
   expect(lines).toMatchObject([

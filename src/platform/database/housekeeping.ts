@@ -9,9 +9,9 @@ export const COUNTED_LISTS = {
   customers: 'customer_id',
   subscriptions: 'subscription_id',
   invoices: 'invoice_id',
-  events: 'event_id',
+  event_rows: 'event_id',
   payments: 'payment_id',
-  ledger_entries: 'entry_id',
+  ledger_rows: 'entry_id',
 } as const
 
 export type CountedList = keyof typeof COUNTED_LISTS
@@ -21,13 +21,13 @@ export type CountedList = keyof typeof COUNTED_LISTS
  * less than so many below its own.
  */
 export const LIST_VIEWS: Partial<Record<CountedList, { relation: string; held: string; most: number }>> = {
-  ledger_entries: { relation: 'ledger', held: 'held_from', most: 1024 },
+  ledger_rows: { relation: 'ledger', held: 'pack_id', most: 1024 },
 }
 
 /** Rows of which each is many records of a list: their relation, the columns of the first and last identifier, and how many they are at most. */
 export const SHARED_ROWS: Partial<
   Record<CountedList, { relation: string; first: string; last: string; most: number }>
-> = { events: { relation: 'issued_events', first: 'first_event_id', last: 'last_event_id', most: 256 } }
+> = { event_rows: { relation: 'event_packs', first: 'first_event_id', last: 'last_event_id', most: 256 } }
 
 /** Counts the blocks of long lists that can get no new records, so that deep pages can skip them. */
 export async function sealLists(db: Pick<Database, 'unscoped'>): Promise<void> {
