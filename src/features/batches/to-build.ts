@@ -8,9 +8,8 @@ import type { LineToBuild, PayerAddress, RefusedLine } from '../gateways/contrac
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { openNumber } from '../payment-methods/actions.ts'
-import { mandateUsesOf } from '../payment-methods/mandates.ts'
-import { listMethodsById, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
-import { hasAccountChanged, mandateProblem } from '../payment-methods/rules.ts'
+import { mandateProblem, mandateUsesOf } from '../payment-methods/mandates.ts'
+import { listMethodsById, type MandateUse, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
 import { type LineFacts, listLineFacts, listPaidNumbers } from './line-queries.ts'
 import type { Batch } from './queries.ts'
 import { refusalOfMethod } from './rules.ts'
@@ -94,4 +93,13 @@ function addressOf({ address1, address2, city, postalCode, country }: LineFacts)
   if (!city || !found) return null
   const street = [address1, address2].filter(Boolean).join(', ')
   return { street: street === '' ? null : street, postalCode: postalCode || null, town: city, country: found.code }
+}
+
+/** Returns whether a mandate goes on with another account than its bank knows: that of its last debit, else the one it was given for. */
+export function hasAccountChanged(
+  { numberHash, mandateNumberHash }: Pick<StoredMethod, 'numberHash' | 'mandateNumberHash'>,
+  { sentNumberHash }: Pick<MandateUse, 'sentNumberHash'>,
+): boolean {
+  const known = sentNumberHash ?? mandateNumberHash
+  return known !== null && !(numberHash && known.equals(numberHash))
 }

@@ -5,7 +5,7 @@ import type { PaymentMethod } from '../customers/fields.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { currenciesOf, isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
-import { mandateProblem } from '../payment-methods/rules.ts'
+import { mandateProblem } from '../payment-methods/mandates.ts'
 import type { MethodFacts } from './queries.ts'
 import type { CollectionMethod } from './types.ts'
 

@@ -2,7 +2,8 @@ import { sumMinor } from '../../kernel/money.ts'
 import { ink, QUIET } from '../../platform/pdf/sheet.ts'
 import { drawTable, fittedColumns, type Row, type TableColumn } from '../../platform/pdf/table.ts'
 import type { DocumentLine, InvoiceDocument } from './document.ts'
-import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, supplyFact, taxLine } from './letter.ts'
+import { drawNotice, drawParties, drawSums, drawTexts, type Letter, openLetter, taxLine } from './letter.ts'
+import { supplyFact } from './words.ts'
 
 /** Draws an invoice as a tagged PDF. Drafts and cancelled ones are marked across each page and in words. */
 export function renderInvoice(invoice: InvoiceDocument): Buffer {

@@ -1,9 +1,8 @@
-import type { Supply } from '../../engine/supply.ts'
 import { type Formats, formatsOf } from '../../platform/locale/format.ts'
 import { ink, QUIET, Sheet } from '../../platform/pdf/sheet.ts'
 import { drawTable, fittedColumns, type Row } from '../../platform/pdf/table.ts'
 import type { DocumentHead, DocumentTax, Party } from './document.ts'
-import { type Words, wordsOf } from './words.ts'
+import { reasonOfNoTax, type Words, wordsOf, type WordsAndFormats } from './words.ts'
 
 /** Layout that all documents share: the head with logo, title, sender, receiver and facts, and the blocks of text at the end. */
 
@@ -12,9 +11,6 @@ export interface Letter {
   words: Words
   formats: Formats
 }
-
-/** Words and ways of writing of a document. */
-type Wording = Pick<Letter, 'words' | 'formats'>
 
 interface About {
   /** "Invoice 17", of which the number may be missing. */
@@ -177,25 +173,8 @@ export function drawSums({ sheet }: Letter, sums: readonly SumLine[]): void {
   drawTable(sheet, fittedColumns(columns, rows, SUMS_WIDTH), rows, { x, hasRowHeads: true, keptAtEnd: rows.length })
 }
 
-/** Returns when the supply was, as a fact of the document: a day, or the days from the first to the last. */
-export function supplyFact({ words, formats }: Wording, { on, from, to }: Supply): readonly [string, string | null] {
-  const day = on ?? (from === to ? from : null)
-  if (day !== null) return [words.supplyDate, formats.longDate(day)]
-  // Its last day stands in a line of its own.
-  return [words.supplyPeriod, from && to && words.span(formats.date(from), `\n${formats.date(to)}`)]
-}
-
-/** Returns why a tax is none, in the language of the document where there is such a sentence; null for one that is charged. */
-export function reasonOfNoTax(
-  { words, formats }: Wording,
-  { amountMinor, category, reason }: Pick<DocumentTax, 'amountMinor' | 'category' | 'reason'>,
-): string | null {
-  const own = reason === null ? null : (reason[formats.language] ?? Object.values(reason)[0] ?? null)
-  return amountMinor === 0n && category !== null && category !== 'S' ? (words.noTax[category] ?? own) : null
-}
-
 /** Returns a tax among the sums: its base, its number, and below one of 0 % the sentence why. */
-export function taxLine({ words, formats }: Wording, tax: DocumentTax, currency: string): SumLine {
+export function taxLine({ words, formats }: WordsAndFormats, tax: DocumentTax, currency: string): SumLine {
   const { name, rate, taxNumber, baseMinor, amountMinor } = tax
   const why = reasonOfNoTax({ words, formats }, tax)
   return {

@@ -13,13 +13,13 @@ import { creditNote } from '../credit-notes/record.ts'
 import { invoiceKind } from '../invoices/record.ts'
 import type { Drawable } from './document.ts'
 import type { Drawing } from './draw.ts'
-import { fileNameOf } from './file-name.ts'
 import { glyphWarningsOfDrawable } from './glyphs.ts'
 import { loadCreditNoteDocument } from './load-credit-note.ts'
 import { loadInvoiceDocument } from './load.ts'
 import { sendCreditNote } from './send-credit-note.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 import { withWarnings } from '../../platform/http/warnings.ts'
+import { fileNameOf } from './words.ts'
 
 /** The refusal that every drawn document declares. */
 export const PDF_REFUSALS = { 409: 'The document is too large for a PDF' }

@@ -1,8 +1,10 @@
+import type { Supply } from '../../engine/supply.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
-import type { Language } from '../../platform/locale/format.ts'
+import { type Formats, type Language, languageOf } from '../../platform/locale/format.ts'
 import type { Age, MovementType } from '../../engine/money/statement.ts'
 import type { PaymentMethodWord } from '../money/payment-queries.ts'
-import type { Applied } from './document.ts'
+import type { Applied, DocumentTax, Drawable } from './document.ts'
 
 /** The words of documents, in the languages that we have. */
 
@@ -333,3 +335,41 @@ const WORDS: Record<Language, Words> = { en, de }
 
 export const wordsOf = (language: Language): Words => WORDS[language]
 export type { Words }
+
+/** Returns the name that a document's PDF is kept under, in its language: letters, digits and dashes alone, whatever its number is. */
+export function fileNameOf({ kind, document }: Drawable, id: Id | null = null): string {
+  const words = wordsOf(languageOf(document.locale))
+  const name =
+    kind === 'invoice'
+      ? `${words.invoice}-${document.number ?? `${words.draft}-${id}`}`
+      : kind === 'credit_note'
+        ? `${words.creditNote}-${document.number}`
+        : `${words.statement}-${document.from}-${document.to}`
+  return `${name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')}.pdf`
+}
+
+/** Words and ways of writing of a document. */
+export interface WordsAndFormats {
+  words: Words
+  formats: Formats
+}
+
+/** Returns when the supply was, as a fact of the document: a day, or the days from the first to the last. */
+export function supplyFact(
+  { words, formats }: WordsAndFormats,
+  { on, from, to }: Supply,
+): readonly [string, string | null] {
+  const day = on ?? (from === to ? from : null)
+  if (day !== null) return [words.supplyDate, formats.longDate(day)]
+  // Its last day stands in a line of its own.
+  return [words.supplyPeriod, from && to && words.span(formats.date(from), `\n${formats.date(to)}`)]
+}
+
+/** Returns why a tax is none, in the language of the document where there is such a sentence; null for one that is charged. */
+export function reasonOfNoTax(
+  { words, formats }: WordsAndFormats,
+  { amountMinor, category, reason }: Pick<DocumentTax, 'amountMinor' | 'category' | 'reason'>,
+): string | null {
+  const own = reason === null ? null : (reason[formats.language] ?? Object.values(reason)[0] ?? null)
+  return amountMinor === 0n && category !== null && category !== 'S' ? (words.noTax[category] ?? own) : null
+}

@@ -3,11 +3,9 @@ import type { BankKind } from '../../kernel/rails.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { getAccountSettings } from '../accounts/queries.ts'
-import { openSettings } from '../gateways/actions.ts'
-import { gatewayFactsOf } from '../gateways/facts.ts'
+import { settingsOf } from '../gateways/call.ts'
 import { listAllGateways } from '../gateways/queries.ts'
 import { primaryGateway } from '../gateways/rules.ts'
-import { readSettings } from '../gateways/settings.ts'
 import type { Beneficiary } from './types.ts'
 
 /** Days of notice before a debit, where the gateway has no other agreement. */
@@ -23,7 +21,7 @@ export async function beneficiaryOf(
 ): Promise<Beneficiary> {
   const [settings, gateways] = await Promise.all([getAccountSettings(db, account), listAllGateways(db, account)])
   const gateway = primaryGateway(gateways, kind, currency)
-  const agreed = gateway ? readSettings(gatewayFactsOf(gateway.type), openSettings(envelope, account, gateway)) : {}
+  const agreed = gateway ? settingsOf(envelope, account, gateway) : {}
   const { PreNotificationDays: days, CreditorName: name, CreditorIdentifier: identifier } = agreed
   const { address1, address2, zipCode, city, state, country, tel, email, webPage } = settings
   const place = [zipCode, city].filter((part) => part !== null).join(' ')

@@ -1,5 +1,4 @@
 import { withWarnings } from '../../platform/http/warnings.ts'
-import { warningsOfHolder } from '../payment-methods/warnings.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
@@ -7,6 +6,7 @@ import { lookupOperation, type Operation, writeOperation } from '../../platform/
 import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl } from '../../platform/page/links.ts'
 import type { Field } from '../../platform/wire/read.ts'
+import { warningsOfHolder } from '../payment-methods/checks.ts'
 import { addMandate } from './actions.ts'
 import { findMandate } from './queries.ts'
 import { mandateView } from './record.ts'

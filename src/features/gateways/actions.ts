@@ -6,7 +6,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
-import { canonicalJson, parseJson } from '../../platform/wire/json.ts'
+import { canonicalJson } from '../../platform/wire/json.ts'
 import { sendEvents } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
 import { gatewayFactsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
@@ -26,7 +26,14 @@ import {
 } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { primaryKindsAfter } from './rules.ts'
-import { checkGatewaySettings, mergedSettings, readSettings, type SentSettings } from './settings.ts'
+import {
+  checkGatewaySettings,
+  mergedSettings,
+  openSettings,
+  settingsPlace,
+  readSettings,
+  type SentSettings,
+} from './settings.ts'
 import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 
 /** Changes of gateways, each in one transaction. */
@@ -34,17 +41,10 @@ import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 /** Gateways that an account may have. */
 const GATEWAYS_MAX = 20
 
-const placeOf = (row: Id) => ({ table: 'gateways', column: 'settings', row })
-
-/** Opens the Settings of a gateway as they were sent. */
-export function openSettings(envelope: Envelope, account: AccountId, { id, settings }: Gateway): SentSettings {
-  return settings === null ? {} : (parseJson(envelope.open(account, placeOf(id), settings)) as SentSettings)
-}
-
 function sealedSettings(envelope: Envelope, account: AccountId, id: Id, settings: SentSettings): StoredSettings {
   const settingNames = Object.keys(settings).sort()
   if (settingNames.length === 0) return { settings: null, settingNames }
-  return { settings: envelope.seal(account, placeOf(id), canonicalJson(settings)), settingNames }
+  return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames }
 }
 
 /** Notes what is wrong with a body for a gateway of a type. */

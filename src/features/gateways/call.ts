@@ -5,10 +5,9 @@ import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
-import { batchDaysOf } from './facts.ts'
+import { batchDaysOf, gatewayFactsOf } from './facts.ts'
 import type { Gateway } from './queries.ts'
-import { openSettings } from './actions.ts'
-import { readSettings } from './settings.ts'
+import { openSettings, readSettings } from './settings.ts'
 
 /** Calling a gateway: never inside of a transaction. */
 
@@ -30,6 +29,10 @@ export function adapterOf(
   assert(adapter, `there is an adapter of type ${gateway.type}`)
   return { adapter, settings: readSettings(adapter, openSettings(envelope, account, gateway)) }
 }
+
+/** Returns the Settings of a gateway, as calls of its type get them. */
+export const settingsOf = (envelope: Envelope, account: AccountId, gateway: Gateway): GatewayCall['settings'] =>
+  readSettings(gatewayFactsOf(gateway.type), openSettings(envelope, account, gateway))
 
 /** Returns the days of the batches of a gateway that takes some. */
 export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Gateway): BatchDays {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { checkPain008 } from '../../rails/sepa/check-pain008.ts'
+import { settleAfterDays } from '../result-files/settle.ts'
 import type { BatchToBuild, Built, GatewayCall, LineToBuild } from './contract.ts'
 import { SEPA_FILE } from './facts.ts'
 import { sepaFile } from './sepa-file.ts'
-import { settleAfterDays } from './sepa-settings.ts'
 import { checkGatewaySettings, readSettings } from './settings.ts'
 import { Problems } from '../../kernel/fault.ts'
 

@@ -73,11 +73,3 @@ export const sepaSettings = (settings: Readonly<Record<string, unknown>>): SepaS
   version: (settings['Version'] as Pain008Version | undefined) ?? '08',
   sequenceType: (settings['SequenceType'] as SequenceType | undefined) ?? 'RCUR',
 })
-
-const SETTLE_AFTER_DAYS = 5
-
-/** Returns the bank days after the day of a debit when it counts as settled without a booking; null: it waits for the booking. */
-export function settleAfterDays(settings: Readonly<Record<string, unknown>>): number | null {
-  const { SettleAfterDays: days } = settings
-  return days === undefined ? SETTLE_AFTER_DAYS : (days as number | null)
-}

@@ -1,10 +1,13 @@
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { isBlank as isBlankText } from '../../kernel/text.ts'
 import { assert } from '../../kernel/assert.ts'
 import { Problems } from '../../kernel/fault.ts'
 import { sentenceList } from '../../kernel/text.ts'
-import type { Json } from '../../platform/wire/json.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { type Json, parseJson } from '../../platform/wire/json.ts'
 import { objectOf, REFUSED } from '../../platform/wire/read.ts'
 import type { GatewayFacts } from './facts.ts'
+import type { Gateway } from './queries.ts'
 
 /** Settings of gateways: merged by name, read as their type declares them, and never repeated in a message. */
 
@@ -55,4 +58,11 @@ export function readSettings(
   const read = objectOf(settings).read(kept, 'Settings', context)
   assert(read !== REFUSED && problems.found.length === 0, 'kept Settings can be read')
   return read
+}
+
+export const settingsPlace = (row: Id) => ({ table: 'gateways', column: 'settings', row })
+
+/** Opens the Settings of a gateway as they were sent. */
+export function openSettings(envelope: Envelope, account: AccountId, { id, settings }: Gateway): SentSettings {
+  return settings === null ? {} : (parseJson(envelope.open(account, settingsPlace(id), settings)) as SentSettings)
 }

@@ -6,8 +6,9 @@ import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql }
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { type Stored, withTexts } from './invoice-mail.ts'
-import { SIGNED_MANDATE } from './mandate-template.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
+
+export const SIGNED_MANDATE = 'signed_mandate'
 
 export const TEMPLATES = [
   'welcome',

@@ -3,10 +3,10 @@ import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from
 import { invoiceMail } from './invoice-template.ts'
 import { attachmentMarksOf, withAttachment } from './links.ts'
 import { creditNoteMail, receiptMail, statementMail } from './money-templates.ts'
-import { signedMandateMail } from './mandate-template.ts'
+import { signedMandateMail } from '../emandates/mandate-template.ts'
 import type { Template } from './queries.ts'
 import { type Rendered, welcomeMail } from './templates.ts'
-import { webhookDisabledMail } from './webhook-template.ts'
+import { webhookDisabledMail } from '../webhooks/webhook-template.ts'
 
 /** A mail of every template, with long names and many lines, as a test shows it. */
 

@@ -12,12 +12,12 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
+import { isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
 import { addMethod, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
 import { closeIntent, holdIntent, insertIntent, lockIntent, takeToken, type CardIntent } from './intent-queries.ts'
 import { drawMethodId } from './queries.ts'
 import { methodKind } from './record.ts'
 import { abandonIntent, removeAtGateway } from './removal.ts'
-import { cardGateway } from './rules.ts'
 import type { CardMethodBody } from './wire.ts'
 
 /** Adding a card: the gateway stores it under the reference of an intent, and answers the token that is kept. */
@@ -163,4 +163,15 @@ async function withoutCustomer(
   await closeIntent(tx, id)
   await removeAtGateway(tx, { gatewayId, gatewayToken: token })
   return new Fault('invalid', unknownCustomer(customerID).problems)
+}
+
+/** Returns the gateway that a new card goes to: the customer's own if it takes cards, else the account's first choice. */
+export function cardGateway(
+  gateways: readonly Gateway[],
+  customer: { primaryGatewayId: Id | null; currency: string },
+): Gateway | undefined {
+  const own = gateways.find(({ id }) => id === customer.primaryGatewayId)
+  return own && isReady(own) && kindsOf(own).includes('credit_card')
+    ? own
+    : primaryGateway(gateways, 'credit_card', customer.currency)
 }

@@ -11,6 +11,7 @@ import { pastedNumber, pastedWithHyphens } from '../../kernel/pasted-numbers.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { BankKind } from '../../kernel/rails.ts'
+import { isSepaLegible } from '../../rails/sepa/characters.ts'
 import { lastDayOf } from './rules.ts'
 import type { BankAccountBody, CardMethodBody } from './wire.ts'
 
@@ -127,3 +128,7 @@ function sepaAccount(body: Body, today: IsoDate, note: Note): CheckedAccount {
   else if (!isBic(bic)) note('BIC', 'bic_invalid', 'must be a BIC: 8 or 11 letters and digits.')
   return { kind: 'sepa', number: iban, branchCode: null, routingNumber: null, bic }
 }
+
+/** Returns what a caller is to know of the holder of an account, as texts of the header Perennial-Warning: a bank file of SEPA would have signs in the place of the name. */
+export const warningsOfHolder = (kind: BankKind, accountHolder: string): string[] =>
+  kind === 'sepa' && !isSepaLegible(accountHolder) ? ['holder_unreadable'] : []

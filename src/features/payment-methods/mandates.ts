@@ -1,11 +1,11 @@
-import type { IsoDate } from '../../kernel/calendar.ts'
+import { addMonths, type IsoDate, later } from '../../kernel/calendar.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
+import { isSepaReference } from '../../rails/sepa/characters.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { listMandateUses, type MandateUse, NEVER_USED, type StoredMethod } from './queries.ts'
-import { mandateProblem, type MandateProblem } from './rules.ts'
 
 /** Mandates of SEPA: what gateways that name them to the bank need of a method. */
 
@@ -54,3 +54,36 @@ export async function refuseMandate(
   if (problem)
     throw conflict(problem.code, `Payment method ${method.id} cannot be debited: ${problem.message}`, 'paymentMethodID')
 }
+
+const MANDATE_MONTHS = 36
+
+interface MandateProblem {
+  code: 'mandate_missing' | 'mandate_lapsed' | 'mandate_unfit'
+  message: string
+}
+
+/**
+ * Returns what keeps a mandate from serving a debit on a day, null where nothing does. Rule: reference and day of the signature are known, the bank
+ * takes the reference, and the mandate was signed by then and used (or signed) not more than 36 months before.
+ */
+export function mandateProblem(
+  { mandateReference, mandateDate }: Pick<StoredMethod, 'mandateReference' | 'mandateDate'>,
+  lastUsedOn: IsoDate | null,
+  actionDate: IsoDate,
+): MandateProblem | null {
+  if (mandateReference === null || mandateDate === null)
+    return { code: 'mandate_missing', message: 'it has no MandateReference and MandateDate.' }
+  if (!isSepaReference(mandateReference))
+    return { code: 'mandate_unfit', message: 'its MandateReference has characters that SEPA does not carry.' }
+  if (mandateDate > actionDate)
+    return { code: 'mandate_unfit', message: `its mandate is signed on ${mandateDate}, after ${actionDate}.` }
+  const usedOn = lastUsedOn === null ? mandateDate : later(lastUsedOn, mandateDate)
+  if (addMonths(usedOn, MANDATE_MONTHS) < actionDate)
+    return {
+      code: 'mandate_lapsed',
+      message: `its mandate was last used or signed on ${usedOn}, more than ${MANDATE_MONTHS} months before ${actionDate}.`,
+    }
+  return null
+}
+
+/** Months after its last use, or its signature, when a mandate of SEPA lapses (EPC016-06). */

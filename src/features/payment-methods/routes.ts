@@ -30,7 +30,7 @@ import {
   removeMethod,
 } from './actions.ts'
 import { beginCard, finishCard, storeCard } from './add-card.ts'
-import { checkBankAccount, checkCard, type CheckedAccount } from './checks.ts'
+import { checkBankAccount, checkCard, type CheckedAccount, warningsOfHolder } from './checks.ts'
 import { mandateToken } from './emandate.ts'
 import { fittingMandate, type LinkDeps } from './link.ts'
 import { countMethods, listMethods, type StoredMethod } from './queries.ts'
@@ -49,7 +49,6 @@ import {
   shortView,
   ValidationIn,
 } from './wire.ts'
-import { warningsOfHolder } from './warnings.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
 const tag = 'Payment methods'

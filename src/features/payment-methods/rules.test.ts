@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hasAccountChanged, mandateAfter, mandateProblem } from './rules.ts'
+import { hasAccountChanged } from '../batches/to-build.ts'
+import { mandateProblem } from './mandates.ts'
+import { mandateAfter } from './rules.ts'
 
 const [OLD, NEW] = [Buffer.from('old'), Buffer.from('new')]
 const EM1 = { mandateReference: 'EM1', mandateDate: '2026-01-01', emandateId: null, mandateNumberHash: OLD }

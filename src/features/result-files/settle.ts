@@ -14,7 +14,6 @@ import type { AfterDay } from '../billing-run/after-day.ts'
 import { lockCustomers } from '../customers/queries.ts'
 import { adapterOf, daysOfBatches } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
-import { settleAfterDays } from '../gateways/sepa-settings.ts'
 import type { ResultDeps } from './deps.ts'
 import { type BatchToSettle, listAccountsToSettle, listBatchesToSettle, listDebitsToSettle } from './match-queries.ts'
 
@@ -113,3 +112,11 @@ export const settlingOfDay = (deps: SettleDeps): AfterDay => ({
     return { collected: 0, declined: 0, unknown: 0 }
   },
 })
+
+const SETTLE_AFTER_DAYS = 5
+
+/** Returns the bank days after the day of a debit when it counts as settled without a booking; null: it waits for the booking. */
+export function settleAfterDays(settings: Readonly<Record<string, unknown>>): number | null {
+  const { SettleAfterDays: days } = settings
+  return days === undefined ? SETTLE_AFTER_DAYS : (days as number | null)
+}

@@ -18,7 +18,7 @@ import {
 import { insertUnsentEvent } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
-import { webhookDisabledMail } from '../outbox/webhook-template.ts'
+import { webhookDisabledMail } from './webhook-template.ts'
 import {
   countWebhooks,
   deleteWebhook,

@@ -1,10 +1,8 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render, type Writer } from './templates.ts'
+import { type Rendered, render, type Writer } from '../outbox/templates.ts'
 
 /** The mail to somebody who has signed a mandate, with a link of his own to the signed copy. */
-
-export const SIGNED_MANDATE = 'signed_mandate'
 
 export interface SignedMandateFacts extends Writer {
   signeeName: string

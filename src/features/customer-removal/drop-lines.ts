@@ -3,13 +3,13 @@ import { conflict } from '../../kernel/fault.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { loadPayment, takeBackPayment } from '../money/payments.ts'
-import type { LinesOfService } from './hooks.ts'
-import { listOpenLinesOf } from './line-queries.ts'
-import { lockBatch } from './queries.ts'
+import type { LinesOfService } from '../batches/hooks.ts'
+import { listOpenLinesOf } from '../batches/line-queries.ts'
+import { lockBatch } from '../batches/queries.ts'
 
 /**
  * Deletes the lines of a locked customer in batches that were not submitted. Throws a conflict where one was and has no result yet: a bank is
- * being asked for his money.
+ * being asked for the customer's money.
  */
 export async function dropLinesOf(
   tx: Transaction,

@@ -1,5 +1,5 @@
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
-import { type Rendered, render, type Writer } from './templates.ts'
+import { type Rendered, render, type Writer } from '../outbox/templates.ts'
 
 /** The mail to the account itself when one of its webhooks was disabled. */
 
