@@ -89,6 +89,7 @@ create table accounts (
 alter table accounts enable row level security;
 create policy account on accounts to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on accounts to perennial_app;
+grant usage on sequence accounts_account_id_seq to perennial_app;
 
 create table allocations (
   account_id bigint not null,
@@ -114,6 +115,7 @@ CREATE INDEX allocations_by_owed ON allocations USING btree (account_id, owed_ki
 alter table allocations enable row level security;
 create policy account on allocations to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on allocations to perennial_app;
+grant usage on sequence allocations_allocation_id_seq to perennial_app;
 
 create table api_keys (
   account_id bigint not null,
@@ -134,6 +136,7 @@ create table api_keys (
 alter table api_keys enable row level security;
 create policy account on api_keys to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on api_keys to perennial_app;
+grant usage on sequence api_keys_api_key_id_seq to perennial_app;
 
 create table bad_debt_recoveries (
   account_id bigint not null,
@@ -150,6 +153,7 @@ CREATE INDEX bad_debt_recoveries_of_debt ON bad_debt_recoveries USING btree (acc
 alter table bad_debt_recoveries enable row level security;
 create policy account on bad_debt_recoveries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on bad_debt_recoveries to perennial_app;
+grant usage on sequence bad_debt_recoveries_recovery_id_seq to perennial_app;
 
 create table bank_references (
   account_id bigint not null,
@@ -285,6 +289,7 @@ CREATE INDEX billing_runs_unfinished ON billing_runs USING btree (leased_until) 
 alter table billing_runs enable row level security;
 create policy account on billing_runs to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on billing_runs to perennial_app;
+grant usage on sequence billing_runs_billing_run_id_seq to perennial_app;
 
 create table capture_sales (
   account_id bigint not null,
@@ -375,6 +380,7 @@ CREATE INDEX capture_sessions_to_give_back ON capture_sessions USING btree (give
 alter table capture_sessions enable row level security;
 create policy account on capture_sessions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on capture_sessions to perennial_app;
+grant usage on sequence capture_sessions_capture_session_id_seq to perennial_app;
 
 create table card_intents (
   account_id bigint not null,
@@ -396,6 +402,7 @@ CREATE INDEX card_intents_open ON card_intents USING btree (created_at) WHERE (c
 alter table card_intents enable row level security;
 create policy account on card_intents to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on card_intents to perennial_app;
+grant usage on sequence card_intents_card_intent_id_seq to perennial_app;
 
 create table card_removals (
   account_id bigint not null,
@@ -419,6 +426,7 @@ CREATE INDEX card_removals_unfinished ON card_removals USING btree (created_at) 
 alter table card_removals enable row level security;
 create policy account on card_removals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on card_removals to perennial_app;
+grant usage on sequence card_removals_card_removal_id_seq to perennial_app;
 
 create table charge_changes (
   account_id bigint not null,
@@ -439,6 +447,7 @@ CREATE INDEX charge_changes_of_charge ON charge_changes USING btree (account_id,
 alter table charge_changes enable row level security;
 create policy account on charge_changes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on charge_changes to perennial_app;
+grant usage on sequence charge_changes_charge_change_id_seq to perennial_app;
 
 create table charge_rows (
   account_id bigint not null,
@@ -475,6 +484,7 @@ CREATE UNIQUE INDEX charges_once_recurring ON charge_rows USING btree (account_i
 alter table charge_rows enable row level security;
 create policy account on charge_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on charge_rows to perennial_app;
+grant usage on sequence charges_charge_id_seq to perennial_app;
 
 create table collection_rules (
   account_id bigint not null,
@@ -550,6 +560,7 @@ create table component_brackets (
 alter table component_brackets enable row level security;
 create policy account on component_brackets to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on component_brackets to perennial_app;
+grant usage on sequence component_brackets_component_bracket_id_seq to perennial_app;
 
 create table component_version_currencies (
   account_id bigint not null,
@@ -565,6 +576,7 @@ CREATE INDEX component_version_currencies_by_currency ON component_version_curre
 alter table component_version_currencies enable row level security;
 create policy account on component_version_currencies to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on component_version_currencies to perennial_app;
+grant usage on sequence component_version_currencies_component_version_currency_id_seq to perennial_app;
 
 create table component_versions (
   account_id bigint not null,
@@ -582,6 +594,7 @@ CREATE UNIQUE INDEX component_versions_default_key ON component_versions USING b
 alter table component_versions enable row level security;
 create policy account on component_versions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on component_versions to perennial_app;
+grant usage on sequence component_versions_component_version_id_seq to perennial_app;
 
 create table components (
   account_id bigint not null,
@@ -612,6 +625,7 @@ CREATE INDEX components_by_group ON components USING btree (account_id, package_
 alter table components enable row level security;
 create policy account on components to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on components to perennial_app;
+grant usage on sequence components_component_id_seq to perennial_app;
 
 create table counted_lists (
   list text not null,
@@ -667,6 +681,7 @@ create table custom_fields (
 alter table custom_fields enable row level security;
 create policy account on custom_fields to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on custom_fields to perennial_app;
+grant usage on sequence custom_fields_custom_field_id_seq to perennial_app;
 
 create table customer_contacts (
   account_id bigint not null,
@@ -690,6 +705,7 @@ CREATE INDEX customer_contacts_by_customer ON customer_contacts USING btree (acc
 alter table customer_contacts enable row level security;
 create policy account on customer_contacts to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customer_contacts to perennial_app;
+grant usage on sequence customer_contacts_contact_id_seq to perennial_app;
 
 create table customer_notes (
   account_id bigint not null,
@@ -706,6 +722,7 @@ CREATE INDEX customer_notes_by_customer ON customer_notes USING btree (account_i
 alter table customer_notes enable row level security;
 create policy account on customer_notes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customer_notes to perennial_app;
+grant usage on sequence customer_notes_note_id_seq to perennial_app;
 
 create table customer_totals (
   account_id bigint not null,
@@ -720,6 +737,7 @@ create table customer_totals (
   sealed_head bytea default '\x'::bytea not null,
   constraint customer_totals_pkey PRIMARY KEY (account_id, customer_id, currency)
 );
+alter table customer_totals set (fillfactor=45);
 CREATE INDEX customer_totals_by_currency ON customer_totals USING btree (account_id, currency, customer_id);
 alter table customer_totals enable row level security;
 create policy account on customer_totals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -808,6 +826,7 @@ CREATE INDEX customers_without_country ON customers USING btree (account_id, cus
 alter table customers enable row level security;
 create policy account on customers to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on customers to perennial_app;
+grant usage on sequence customers_customer_id_seq to perennial_app;
 
 create table data_keys (
   purpose text not null,
@@ -910,6 +929,7 @@ CREATE INDEX emandates_without_pdf ON emandates USING btree (account_id, emandat
 alter table emandates enable row level security;
 create policy account on emandates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on emandates to perennial_app;
+grant usage on sequence emandates_emandate_id_seq to perennial_app;
 
 create table event_packs (
   account_id bigint not null,
@@ -961,6 +981,7 @@ CREATE INDEX event_rows_by_type ON event_rows USING btree (account_id, type, eve
 alter table event_rows enable row level security;
 create policy account on event_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on event_rows to perennial_app;
+grant usage on sequence event_rows_event_id_seq to perennial_app;
 
 create table event_seals (
   account_id bigint not null,
@@ -1004,6 +1025,7 @@ create table export_pieces (
   constraint export_pieces_pkey PRIMARY KEY (account_id, export_id, part, piece),
   constraint export_pieces_account_id_export_id_fkey FOREIGN KEY (account_id, export_id) REFERENCES exports(account_id, export_id) ON DELETE CASCADE
 );
+alter table export_pieces alter column compressed set storage external;
 alter table export_pieces enable row level security;
 create policy account on export_pieces to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select on export_pieces to perennial_app;
@@ -1057,6 +1079,7 @@ CREATE UNIQUE INDEX exports_by_mark ON exports USING btree (account_id, currency
 alter table exports enable row level security;
 create policy account on exports to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on exports to perennial_app;
+grant usage on sequence exports_export_id_seq to perennial_app;
 
 create table failing_records (
   account_id bigint not null,
@@ -1078,6 +1101,7 @@ CREATE INDEX failing_records_of_customer ON failing_records USING btree (account
 alter table failing_records enable row level security;
 create policy account on failing_records to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on failing_records to perennial_app;
+grant usage on sequence failing_records_failing_record_id_seq to perennial_app;
 
 create table gateway_primaries (
   account_id bigint not null,
@@ -1116,6 +1140,7 @@ CREATE INDEX gateway_reports_waiting ON gateway_reports USING btree (account_id,
 alter table gateway_reports enable row level security;
 create policy account on gateway_reports to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on gateway_reports to perennial_app;
+grant usage on sequence gateway_reports_gateway_report_id_seq to perennial_app;
 
 create table gateways (
   account_id bigint not null,
@@ -1141,6 +1166,7 @@ CREATE INDEX gateways_substring_idx ON gateways USING btree (SUBSTRING(settings 
 alter table gateways enable row level security;
 create policy account on gateways to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on gateways to perennial_app;
+grant usage on sequence gateways_gateway_id_seq to perennial_app;
 
 create table gl_codes (
   account_id bigint not null,
@@ -1215,6 +1241,7 @@ create table invoice_tax_rows (
 alter table invoice_tax_rows enable row level security;
 create policy account on invoice_tax_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoice_tax_rows to perennial_app;
+grant usage on sequence invoice_taxes_invoice_tax_id_seq to perennial_app;
 
 create table invoice_template_charges (
   account_id bigint not null,
@@ -1345,6 +1372,7 @@ CREATE INDEX invoices_written_off ON invoices USING btree (account_id, invoice_i
 alter table invoices enable row level security;
 create policy account on invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoices to perennial_app;
+grant usage on sequence invoices_invoice_id_seq to perennial_app;
 
 create table leases (
   account_id bigint not null,
@@ -1444,6 +1472,7 @@ CREATE INDEX ledger_rows_of_taken_taxes ON ledger_rows USING btree (account_id, 
 alter table ledger_rows enable row level security;
 create policy account on ledger_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on ledger_rows to perennial_app;
+grant usage on sequence ledger_rows_entry_id_seq to perennial_app;
 
 create table ledger_seals (
   account_id bigint not null,
@@ -1459,6 +1488,7 @@ create table ledger_seals (
 alter table ledger_seals enable row level security;
 create policy account on ledger_seals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on ledger_seals to perennial_app;
+grant usage on sequence ledger_seals_ledger_seal_id_seq to perennial_app;
 
 create table list_blocks (
   account_id bigint not null,
@@ -1535,6 +1565,7 @@ CREATE INDEX negative_adjustments_unsettled ON negative_adjustments USING btree 
 alter table negative_adjustments enable row level security;
 create policy account on negative_adjustments to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on negative_adjustments to perennial_app;
+grant usage on sequence negative_adjustments_negative_adjustment_id_seq to perennial_app;
 
 create table outbox (
   account_id bigint not null,
@@ -1584,6 +1615,7 @@ CREATE INDEX outbox_sending ON outbox USING btree (account_id, outbox_id) WHERE 
 alter table outbox enable row level security;
 create policy account on outbox to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on outbox to perennial_app;
+grant usage on sequence outbox_outbox_id_seq to perennial_app;
 
 create table outward_requests (
   account_id bigint not null,
@@ -1611,6 +1643,7 @@ create table package_groups (
 alter table package_groups enable row level security;
 create policy account on package_groups to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on package_groups to perennial_app;
+grant usage on sequence package_groups_package_group_id_seq to perennial_app;
 
 create table package_rate_terms (
   account_id bigint not null,
@@ -1629,6 +1662,7 @@ create table package_rate_terms (
 alter table package_rate_terms enable row level security;
 create policy account on package_rate_terms to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on package_rate_terms to perennial_app;
+grant usage on sequence package_rate_terms_package_rate_term_id_seq to perennial_app;
 
 create table package_rates (
   account_id bigint not null,
@@ -1651,6 +1685,7 @@ create table package_rates (
 alter table package_rates enable row level security;
 create policy account on package_rates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on package_rates to perennial_app;
+grant usage on sequence package_rates_package_rate_id_seq to perennial_app;
 
 create table package_versions (
   account_id bigint not null,
@@ -1668,6 +1703,7 @@ CREATE UNIQUE INDEX package_versions_default_key ON package_versions USING btree
 alter table package_versions enable row level security;
 create policy account on package_versions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on package_versions to perennial_app;
+grant usage on sequence package_versions_package_version_id_seq to perennial_app;
 
 create table packages (
   account_id bigint not null,
@@ -1689,6 +1725,7 @@ CREATE INDEX packages_by_group ON packages USING btree (account_id, package_grou
 alter table packages enable row level security;
 create policy account on packages to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on packages to perennial_app;
+grant usage on sequence packages_package_id_seq to perennial_app;
 
 create table payment_batches (
   account_id bigint not null,
@@ -1738,6 +1775,7 @@ CREATE INDEX payment_batches_with_file ON payment_batches USING btree (action_da
 alter table payment_batches enable row level security;
 create policy account on payment_batches to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on payment_batches to perennial_app;
+grant usage on sequence payment_batches_batch_id_seq to perennial_app;
 
 create table payment_bookings (
   account_id bigint not null,
@@ -1806,6 +1844,7 @@ CREATE INDEX payment_methods_substring_idx ON payment_methods USING btree (SUBST
 alter table payment_methods enable row level security;
 create policy account on payment_methods to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on payment_methods to perennial_app;
+grant usage on sequence payment_methods_payment_method_id_seq to perennial_app;
 
 create table payment_refunds (
   account_id bigint not null,
@@ -1834,6 +1873,7 @@ CREATE INDEX payment_refunds_to_ask ON payment_refunds USING btree (account_id, 
 alter table payment_refunds enable row level security;
 create policy account on payment_refunds to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on payment_refunds to perennial_app;
+grant usage on sequence payment_refunds_refund_id_seq to perennial_app;
 
 create table payments (
   account_id bigint not null,
@@ -1879,6 +1919,7 @@ CREATE INDEX payments_with_held ON payments USING btree (account_id, customer_id
 alter table payments enable row level security;
 create policy account on payments to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on payments to perennial_app;
+grant usage on sequence payments_payment_id_seq to perennial_app;
 
 create table positive_adjustments (
   account_id bigint not null,
@@ -1908,6 +1949,7 @@ CREATE INDEX positive_adjustments_by_ref ON positive_adjustments USING btree (ac
 alter table positive_adjustments enable row level security;
 create policy account on positive_adjustments to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on positive_adjustments to perennial_app;
+grant usage on sequence positive_adjustments_positive_adjustment_id_seq to perennial_app;
 
 create table posting_template_entries (
   account_id bigint not null,
@@ -1991,6 +2033,7 @@ CREATE INDEX recurring_invoice_charges_by_record ON recurring_invoice_charges US
 alter table recurring_invoice_charges enable row level security;
 create policy account on recurring_invoice_charges to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoice_charges to perennial_app;
+grant usage on sequence recurring_invoice_charges_recurring_invoice_charge_id_seq to perennial_app;
 
 create table recurring_invoice_taxes (
   account_id bigint not null,
@@ -2010,6 +2053,7 @@ CREATE INDEX recurring_invoice_taxes_by_record ON recurring_invoice_taxes USING 
 alter table recurring_invoice_taxes enable row level security;
 create policy account on recurring_invoice_taxes to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoice_taxes to perennial_app;
+grant usage on sequence recurring_invoice_taxes_recurring_invoice_tax_id_seq to perennial_app;
 
 create table recurring_invoices (
   account_id bigint not null,
@@ -2054,6 +2098,7 @@ CREATE UNIQUE INDEX recurring_invoices_reference_key ON recurring_invoices USING
 alter table recurring_invoices enable row level security;
 create policy account on recurring_invoices to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on recurring_invoices to perennial_app;
+grant usage on sequence recurring_invoices_recurring_invoice_id_seq to perennial_app;
 
 create table reminder_passes (
   account_id bigint not null,
@@ -2116,6 +2161,7 @@ CREATE INDEX result_files_to_send_again ON result_files USING btree (account_id,
 alter table result_files enable row level security;
 create policy account on result_files to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on result_files to perennial_app;
+grant usage on sequence result_files_result_file_id_seq to perennial_app;
 
 create table result_lines (
   account_id bigint not null,
@@ -2161,6 +2207,7 @@ CREATE INDEX result_lines_same_as ON result_lines USING btree (account_id, same_
 alter table result_lines enable row level security;
 create policy account on result_lines to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on result_lines to perennial_app;
+grant usage on sequence result_lines_result_line_id_seq to perennial_app;
 
 create table sandbox_cards (
   account_id bigint not null,
@@ -2245,6 +2292,7 @@ CREATE INDEX sandbox_reports_unsent ON sandbox_reports USING btree (due_on) WHER
 alter table sandbox_reports enable row level security;
 create policy account on sandbox_reports to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on sandbox_reports to perennial_app;
+grant usage on sequence sandbox_reports_sandbox_report_id_seq to perennial_app;
 
 create table seal_keys (
   seal_key_id bigint generated always as identity not null,
@@ -2255,6 +2303,7 @@ create table seal_keys (
 );
 CREATE INDEX seal_keys_substring_idx ON seal_keys USING btree (SUBSTRING(sealed_key FROM 1 FOR 69)) WHERE (sealed_key IS NOT NULL);
 alter table seal_keys enable row level security;
+grant usage on sequence seal_keys_seal_key_id_seq to perennial_app;
 
 create table sealed_columns (
   table_name name not null,
@@ -2311,6 +2360,7 @@ CREATE INDEX settlements_under_allocations ON settlements USING btree (account_i
 alter table settlements enable row level security;
 create policy account on settlements to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on settlements to perennial_app;
+grant usage on sequence settlements_settlement_id_seq to perennial_app;
 
 create table statements (
   account_id bigint not null,
@@ -2328,6 +2378,7 @@ create table statements (
 alter table statements enable row level security;
 create policy account on statements to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on statements to perennial_app;
+grant usage on sequence statements_statement_id_seq to perennial_app;
 
 create table subscription_billing (
   account_id bigint not null,
@@ -2345,6 +2396,7 @@ create table subscription_billing (
   constraint subscription_billing_cycle CHECK ((((due_in_cycle_on IS NULL) = (cycle_day IS NULL)) AND ((due_in_cycle_on IS NULL) OR (due_on IS NULL)))) NOT VALID,
   constraint subscription_billing_onward CHECK ((next_from > last_from)) NOT VALID
 );
+alter table subscription_billing set (fillfactor=50);
 CREATE INDEX subscription_billing_cycles ON subscription_billing USING btree (account_id, cycle_day, customer_id, subscription_id) WHERE (cycle_day IS NOT NULL);
 CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);
 alter table subscription_billing enable row level security;
@@ -2378,6 +2430,7 @@ create table subscription_components (
   constraint subscription_components_version_fkey FOREIGN KEY (account_id, component_version_id) REFERENCES component_versions(account_id, component_version_id),
   constraint subscription_components_quantity_check CHECK ((quantity >= (0)::numeric))
 );
+alter table subscription_components set (fillfactor=60);
 CREATE INDEX subscription_components_by_component ON subscription_components USING btree (account_id, component_id);
 CREATE INDEX subscription_components_by_pending_version ON subscription_components USING btree (account_id, pending_component_version_id) WHERE (pending_component_version_id IS NOT NULL);
 CREATE INDEX subscription_components_by_version ON subscription_components USING btree (account_id, component_version_id);
@@ -2449,6 +2502,7 @@ CREATE INDEX subscriptions_trial_ends ON subscriptions USING btree (account_id, 
 alter table subscriptions enable row level security;
 create policy account on subscriptions to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on subscriptions to perennial_app;
+grant usage on sequence subscriptions_subscription_id_seq to perennial_app;
 
 create table tax_days (
   account_id bigint not null,
@@ -2497,6 +2551,7 @@ create table tax_rules (
 alter table tax_rules enable row level security;
 create policy account on tax_rules to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on tax_rules to perennial_app;
+grant usage on sequence tax_rules_tax_rule_id_seq to perennial_app;
 
 create table tax_settings (
   account_id bigint not null,
@@ -2508,6 +2563,7 @@ create table tax_settings (
 alter table tax_settings enable row level security;
 create policy account on tax_settings to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on tax_settings to perennial_app;
+grant usage on sequence tax_settings_tax_setting_id_seq to perennial_app;
 
 create table updates_floor (
   since timestamp with time zone not null,
@@ -2530,6 +2586,7 @@ create table usage_cycles (
   constraint usage_cycles_component_fkey FOREIGN KEY (account_id, subscription_id, component_id) REFERENCES subscription_components(account_id, subscription_id, component_id) ON DELETE CASCADE,
   constraint usage_cycles_total_check CHECK ((total >= (0)::numeric))
 );
+alter table usage_cycles set (fillfactor=80);
 CREATE INDEX usage_cycles_open ON usage_cycles USING btree (account_id, subscription_id) WHERE ((invoiced IS NULL) OR (invoiced <> total));
 alter table usage_cycles enable row level security;
 create policy account on usage_cycles to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -2550,6 +2607,11 @@ create table usage_packs (
   constraint usage_packs_groups CHECK (((cardinality(component_ids) = cardinality(subscription_ids)) AND (cardinality(days) = cardinality(subscription_ids)))),
   constraint usage_packs_ids CHECK (((usage_ids IS NULL) OR (cardinality(usage_ids) = cardinality(groups))))
 );
+alter table usage_packs alter column groups set storage external;
+alter table usage_packs alter column keys set storage external;
+alter table usage_packs alter column memos set storage external;
+alter table usage_packs alter column units set storage external;
+alter table usage_packs alter column usage_ids set storage external;
 alter table usage_packs enable row level security;
 create policy account on usage_packs to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on usage_packs to perennial_app;
@@ -2574,6 +2636,8 @@ CREATE UNIQUE INDEX usage_rows_hash ON usage_rows USING btree (account_id, subsc
 alter table usage_rows enable row level security;
 create policy account on usage_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select on usage_rows to perennial_app;
+grant update (usage_date, cycle_from) on usage_rows to perennial_app;
+grant usage on sequence usage_rows_usage_id_seq to perennial_app;
 
 create table verifications (
   account_id bigint not null,
@@ -2615,6 +2679,7 @@ CREATE INDEX webhook_deliveries_of_record ON webhook_deliveries USING btree (acc
 alter table webhook_deliveries enable row level security;
 create policy account on webhook_deliveries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on webhook_deliveries to perennial_app;
+grant usage on sequence webhook_deliveries_delivery_id_seq to perennial_app;
 
 create table webhooks (
   account_id bigint not null,
@@ -2638,6 +2703,7 @@ CREATE INDEX webhooks_substring_idx1 ON webhooks USING btree (SUBSTRING(sealed_o
 alter table webhooks enable row level security;
 create policy account on webhooks to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on webhooks to perennial_app;
+grant usage on sequence webhooks_webhook_id_seq to perennial_app;
 
 create view charges with (security_invoker=true) as
  SELECT charge_rows.account_id,
@@ -2781,6 +2847,8 @@ begin
   return exists (select 1 from accounts);
 end $function$
 ;
+revoke all on function account_exists from public;
+grant execute on function account_exists to perennial_app;
 
 CREATE OR REPLACE FUNCTION analyze_table(name text)
  RETURNS void
@@ -2792,6 +2860,8 @@ begin
   execute format('analyze (skip_locked) %I', name);
 end $function$
 ;
+revoke all on function analyze_table from public;
+grant execute on function analyze_table to perennial_app;
 
 CREATE OR REPLACE FUNCTION anonymise_events(customer bigint, neutral text)
  RETURNS bigint
@@ -2810,6 +2880,8 @@ begin
   return changed;
 end $function$
 ;
+revoke all on function anonymise_events from public;
+grant execute on function anonymise_events to perennial_app;
 
 CREATE OR REPLACE FUNCTION anonymised_record(record jsonb, customer bigint, neutral text)
  RETURNS jsonb
@@ -2851,6 +2923,8 @@ begin
   return result;
 end $function$
 ;
+revoke all on function anonymised_record from public;
+grant execute on function anonymised_record to perennial_app;
 
 CREATE OR REPLACE FUNCTION count_due(due_table text, day_column text, zones text[], days date[], count_max integer)
  RETURNS bigint
@@ -2880,6 +2954,8 @@ begin
   return due;
 end $function$
 ;
+revoke all on function count_due from public;
+grant execute on function count_due to perennial_app;
 
 CREATE OR REPLACE FUNCTION count_due_in_cycle(zones text[], days date[], count_max integer)
  RETURNS bigint
@@ -2908,6 +2984,8 @@ begin
   return due;
 end $function$
 ;
+revoke all on function count_due_in_cycle from public;
+grant execute on function count_due_in_cycle to perennial_app;
 
 CREATE OR REPLACE FUNCTION count_files_to_send_again()
  RETURNS bigint
@@ -2919,6 +2997,8 @@ begin
   return (select count(*) from result_files where is_to_be_sent_again);
 end $function$
 ;
+revoke all on function count_files_to_send_again from public;
+grant execute on function count_files_to_send_again to perennial_app;
 
 CREATE OR REPLACE FUNCTION count_unsettled_capture_sales()
  RETURNS bigint
@@ -2935,6 +3015,8 @@ begin
       or (c.refund_state = 'refused' and (s.charge_id is distinct from c.charge_id or s.completed_at is null)));
 end $function$
 ;
+revoke all on function count_unsettled_capture_sales from public;
+grant execute on function count_unsettled_capture_sales to perennial_app;
 
 CREATE OR REPLACE FUNCTION count_wrapped_by(wrapping_key bytea)
  RETURNS bigint
@@ -2957,6 +3039,8 @@ begin
   return in_all;
 end $function$
 ;
+revoke all on function count_wrapped_by from public;
+grant execute on function count_wrapped_by to perennial_app;
 
 CREATE OR REPLACE FUNCTION cycle_days(account bigint, until_day date)
  RETURNS smallint[]
@@ -2985,6 +3069,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_bank_references from public;
+grant execute on function delete_old_bank_references to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_billing_runs(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3000,6 +3086,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_billing_runs from public;
+grant execute on function delete_old_billing_runs to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_capture_sessions(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3018,6 +3106,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_capture_sessions from public;
+grant execute on function delete_old_capture_sessions to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_card_intents(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3034,6 +3124,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_card_intents from public;
+grant execute on function delete_old_card_intents to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_gateway_reports(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3049,6 +3141,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_gateway_reports from public;
+grant execute on function delete_old_gateway_reports to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_idempotency_keys(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3065,6 +3159,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_idempotency_keys from public;
+grant execute on function delete_old_idempotency_keys to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_leases(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3080,6 +3176,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_leases from public;
+grant execute on function delete_old_leases to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_mail(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3095,6 +3193,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_mail from public;
+grant execute on function delete_old_mail to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_result_lines(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3110,6 +3210,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_result_lines from public;
+grant execute on function delete_old_result_lines to perennial_app;
 
 CREATE OR REPLACE FUNCTION delete_old_webhook_deliveries(before_instant timestamp with time zone)
  RETURNS bigint
@@ -3125,6 +3227,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function delete_old_webhook_deliveries from public;
+grant execute on function delete_old_webhook_deliveries to perennial_app;
 
 CREATE OR REPLACE FUNCTION draw_account_id(start_at bigint)
  RETURNS bigint
@@ -3144,6 +3248,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function draw_account_id from public;
+grant execute on function draw_account_id to perennial_app;
 
 CREATE OR REPLACE FUNCTION find_gateway_by_token(gateway_token uuid)
  RETURNS TABLE(account_id bigint, gateway_id bigint)
@@ -3156,6 +3262,8 @@ begin
   return query select g.account_id, g.gateway_id from gateways g where g.token = gateway_token;
 end $function$
 ;
+revoke all on function find_gateway_by_token from public;
+grant execute on function find_gateway_by_token to perennial_app;
 
 CREATE OR REPLACE FUNCTION find_seal_key()
  RETURNS TABLE(sealed_key bytea, certificate bytea)
@@ -3168,6 +3276,8 @@ begin
   return query select sealed_key, certificate from seal_keys order by seal_key_id desc limit 1;
 end $function$
 ;
+revoke all on function find_seal_key from public;
+grant execute on function find_seal_key to perennial_app;
 
 CREATE OR REPLACE FUNCTION forget_batch_files(before_day date)
  RETURNS bigint
@@ -3183,6 +3293,8 @@ begin
   return gone;
 end $function$
 ;
+revoke all on function forget_batch_files from public;
+grant execute on function forget_batch_files to perennial_app;
 
 CREATE OR REPLACE FUNCTION id_column_of(list_name text)
  RETURNS text
@@ -3199,6 +3311,7 @@ exception when no_data_found then
   raise exception '% is no counted list', list_name;
 end $function$
 ;
+revoke all on function id_column_of from public;
 
 CREATE OR REPLACE FUNCTION is_only_writing_server()
  RETURNS boolean
@@ -3212,6 +3325,7 @@ begin
     and not exists (select 1 from pg_extension where extname in ('citus', 'bdr', 'spock', 'pgactive'));
 end $function$
 ;
+revoke all on function is_only_writing_server from public;
 
 CREATE OR REPLACE FUNCTION keep_data_keys(new_purposes text[], new_keys bytea[])
  RETURNS void
@@ -3225,6 +3339,8 @@ begin
     on conflict (purpose) do update set wrapped = excluded.wrapped where data_keys.wrapped is null;
 end $function$
 ;
+revoke all on function keep_data_keys from public;
+grant execute on function keep_data_keys to perennial_app;
 
 CREATE OR REPLACE FUNCTION keep_seal_key(new_key bytea, new_certificate bytea, in_place_of bytea)
  RETURNS void
@@ -3239,6 +3355,8 @@ begin
      where in_place_of is not distinct from (select k.certificate from seal_keys k order by k.seal_key_id desc limit 1);
 end $function$
 ;
+revoke all on function keep_seal_key from public;
+grant execute on function keep_seal_key to perennial_app;
 
 CREATE OR REPLACE FUNCTION key_exists(hash bytea)
  RETURNS boolean
@@ -3250,6 +3368,8 @@ begin
   return exists (select 1 from api_keys where key_hash = hash);
 end $function$
 ;
+revoke all on function key_exists from public;
+grant execute on function key_exists to perennial_app;
 
 CREATE OR REPLACE FUNCTION ledger_summed_below()
  RETURNS bigint
@@ -3261,6 +3381,8 @@ begin
   return coalesce((select summed_until from ledger_days_mark), 0);
 end $function$
 ;
+revoke all on function ledger_summed_below from public;
+grant execute on function ledger_summed_below to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_abandoned_card_intents()
  RETURNS TABLE(account_id bigint, card_intent_id bigint)
@@ -3277,6 +3399,8 @@ begin
      order by i.created_at limit 100;
 end $function$
 ;
+revoke all on function list_abandoned_card_intents from public;
+grant execute on function list_abandoned_card_intents to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_bring_back()
  RETURNS TABLE(account_id bigint)
@@ -3290,6 +3414,8 @@ begin
     select distinct c.account_id from customers c where c.is_suspended_by_rule and c.archived_at is null limit 1000;
 end $function$
 ;
+revoke all on function list_accounts_to_bring_back from public;
+grant execute on function list_accounts_to_bring_back to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_collect(zones text[], days date[])
  RETURNS TABLE(account_id bigint)
@@ -3312,6 +3438,8 @@ begin
      limit 1000;
 end $function$
 ;
+revoke all on function list_accounts_to_collect from public;
+grant execute on function list_accounts_to_collect to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_remind(zones text[], days date[])
  RETURNS TABLE(account_id bigint)
@@ -3334,6 +3462,8 @@ begin
      order by a.account_id limit 1000;
 end $function$
 ;
+revoke all on function list_accounts_to_remind from public;
+grant execute on function list_accounts_to_remind to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_schedule(zones text[], days date[])
  RETURNS TABLE(account_id bigint, today date)
@@ -3349,6 +3479,8 @@ begin
      order by a.account_id;
 end $function$
 ;
+revoke all on function list_accounts_to_schedule from public;
+grant execute on function list_accounts_to_schedule to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_settle(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -3364,6 +3496,8 @@ begin
        and b.action_date < (at_instant at time zone a.time_zone)::date;
 end $function$
 ;
+revoke all on function list_accounts_to_settle from public;
+grant execute on function list_accounts_to_settle to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_to_verify(since timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -3382,6 +3516,8 @@ begin
      order by v.finished_at nulls first, a.account_id limit 100;
 end $function$
 ;
+revoke all on function list_accounts_to_verify from public;
+grant execute on function list_accounts_to_verify to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_with_mail(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -3408,6 +3544,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_accounts_with_mail from public;
+grant execute on function list_accounts_with_mail to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_with_places_to_find()
  RETURNS TABLE(account_id bigint)
@@ -3420,6 +3558,8 @@ begin
   return query select p.account_id from invoice_places_to_find p order by p.account_id limit 1000;
 end $function$
 ;
+revoke all on function list_accounts_with_places_to_find from public;
+grant execute on function list_accounts_with_places_to_find to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_with_refunds_to_ask(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -3435,6 +3575,8 @@ begin
      limit 100;
 end $function$
 ;
+revoke all on function list_accounts_with_refunds_to_ask from public;
+grant execute on function list_accounts_with_refunds_to_ask to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_with_sandbox_reports(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -3450,6 +3592,8 @@ begin
      limit 100;
 end $function$
 ;
+revoke all on function list_accounts_with_sandbox_reports from public;
+grant execute on function list_accounts_with_sandbox_reports to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_all_accounts()
  RETURNS TABLE(account_id bigint, name text, mode text, currency text, time_zone text, clock_at timestamp with time zone, created_at timestamp with time zone)
@@ -3463,6 +3607,8 @@ begin
     select a.account_id, a.name, a.mode, a.currency, a.time_zone, a.clock_at, a.created_at from accounts a order by a.account_id;
 end $function$
 ;
+revoke all on function list_all_accounts from public;
+grant execute on function list_all_accounts to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_batch_figures(at_instant timestamp with time zone, count_max bigint)
  RETURNS TABLE(name text, label text, value double precision)
@@ -3487,6 +3633,8 @@ begin
              where r.finished_at is null and a.clock_at is null limit count_max) as waiting;
 end $function$
 ;
+revoke all on function list_batch_figures from public;
+grant execute on function list_batch_figures to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_batches_at_work()
  RETURNS TABLE(account_id bigint, batch_id bigint)
@@ -3506,6 +3654,8 @@ begin
      order by w.turn, w.account_id limit 100;
 end $function$
 ;
+revoke all on function list_batches_at_work from public;
+grant execute on function list_batches_at_work to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_batches_day_passed(at_instant timestamp with time zone)
  RETURNS TABLE(currency text, batches bigint, lines bigint, total_minor numeric)
@@ -3525,6 +3675,8 @@ begin
      group by b.currency order by b.currency;
 end $function$
 ;
+revoke all on function list_batches_day_passed from public;
+grant execute on function list_batches_day_passed to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_capture_sales_to_ask()
  RETURNS TABLE(account_id bigint, charge_id bigint)
@@ -3543,6 +3695,8 @@ begin
      order by w.turn, w.next_ask_at limit 100;
 end $function$
 ;
+revoke all on function list_capture_sales_to_ask from public;
+grant execute on function list_capture_sales_to_ask to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_capture_sessions_to_give_back(real_now timestamp with time zone)
  RETURNS TABLE(account_id bigint, capture_session_id bigint)
@@ -3561,6 +3715,8 @@ begin
      order by s.give_back_at limit 100;
 end $function$
 ;
+revoke all on function list_capture_sessions_to_give_back from public;
+grant execute on function list_capture_sessions_to_give_back to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_countries_in_words()
  RETURNS TABLE(country text, customers bigint)
@@ -3573,6 +3729,8 @@ begin
     group by c.country order by count(*) desc limit 10000;
 end $function$
 ;
+revoke all on function list_countries_in_words from public;
+grant execute on function list_countries_in_words to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_data_keys()
  RETURNS TABLE(purpose text, wrapped bytea)
@@ -3585,6 +3743,8 @@ begin
   return query select purpose, wrapped from data_keys;
 end $function$
 ;
+revoke all on function list_data_keys from public;
+grant execute on function list_data_keys to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_emandates_without_pdf(after_account bigint, after_emandate bigint)
  RETURNS TABLE(account_id bigint, emandate_id bigint)
@@ -3600,6 +3760,8 @@ begin
      order by e.account_id, e.emandate_id limit 20;
 end $function$
 ;
+revoke all on function list_emandates_without_pdf from public;
+grant execute on function list_emandates_without_pdf to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_failing_figures(count_max bigint)
  RETURNS TABLE(name text, label text, value double precision)
@@ -3615,6 +3777,8 @@ begin
      group by a.mode;
 end $function$
 ;
+revoke all on function list_failing_figures from public;
+grant execute on function list_failing_figures to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_long_operations()
  RETURNS TABLE(account_id bigint, kind text, about text, state text, begun_at timestamp with time zone, seconds double precision, done bigint, total bigint, process text)
@@ -3653,6 +3817,8 @@ begin
       from found f order by f.state, f.begun_at, f.account_id;
 end $function$
 ;
+revoke all on function list_long_operations from public;
+grant execute on function list_long_operations to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_old_emandates(real_now timestamp with time zone, unsigned_days integer, months jsonb, after_account bigint, after_emandate bigint)
  RETURNS TABLE(account_id bigint, emandate_id bigint)
@@ -3685,6 +3851,8 @@ begin
     ) old where (old.account_id, old.emandate_id) > (after_account, after_emandate) order by old.account_id, old.emandate_id limit 100;
 end $function$
 ;
+revoke all on function list_old_emandates from public;
+grant execute on function list_old_emandates to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_runs_with_parts()
  RETURNS TABLE(account_id bigint, billing_run_id bigint)
@@ -3699,6 +3867,8 @@ begin
      where not coalesce(p.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) limit 100;
 end $function$
 ;
+revoke all on function list_runs_with_parts from public;
+grant execute on function list_runs_with_parts to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_schedule_zones()
  RETURNS TABLE(time_zone text)
@@ -3711,6 +3881,8 @@ begin
   return query select distinct a.time_zone from accounts a where a.clock_at is null;
 end $function$
 ;
+revoke all on function list_schedule_zones from public;
+grant execute on function list_schedule_zones to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_tables_to_analyze(of_account bigint, about text, records bigint, at_least bigint)
  RETURNS TABLE(name text)
@@ -3738,6 +3910,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_tables_to_analyze from public;
+grant execute on function list_tables_to_analyze to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_unfinished_runs()
  RETURNS TABLE(account_id bigint, billing_run_id bigint)
@@ -3757,6 +3931,8 @@ begin
      order by w.turn, w.created_at limit 100;
 end $function$
 ;
+revoke all on function list_unfinished_runs from public;
+grant execute on function list_unfinished_runs to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_waiting_card_removals()
  RETURNS TABLE(account_id bigint, card_removal_id bigint)
@@ -3776,6 +3952,8 @@ begin
      order by w.turn, w.created_at limit 100;
 end $function$
 ;
+revoke all on function list_waiting_card_removals from public;
+grant execute on function list_waiting_card_removals to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_waiting_gateway_reports()
  RETURNS TABLE(account_id bigint, gateway_report_id bigint)
@@ -3795,6 +3973,8 @@ begin
      where w.turn <= 20 order by w.turn, w.account_id limit 100;
 end $function$
 ;
+revoke all on function list_waiting_gateway_reports from public;
+grant execute on function list_waiting_gateway_reports to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_webhook_figures(at_instant timestamp with time zone, count_max bigint)
  RETURNS TABLE(name text, label text, value double precision)
@@ -3832,6 +4012,8 @@ begin
       count(*)::double precision from webhooks w group by 2;
 end $function$
 ;
+revoke all on function list_webhook_figures from public;
+grant execute on function list_webhook_figures to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_webhooks_to_serve(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint, webhook_id bigint)
@@ -3859,6 +4041,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_webhooks_to_serve from public;
+grant execute on function list_webhooks_to_serve to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_wrapped_by(wrapping_key bytea, count_max bigint)
  RETURNS TABLE(table_name name, column_name name, wrapped bytea)
@@ -3878,6 +4062,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_wrapped_by from public;
+grant execute on function list_wrapped_by to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_wrapping_keys()
  RETURNS TABLE(key_id bytea)
@@ -3904,6 +4090,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_wrapping_keys from public;
+grant execute on function list_wrapping_keys to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_young_tables()
  RETURNS TABLE(name text)
@@ -3936,6 +4124,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function list_young_tables from public;
+grant execute on function list_young_tables to perennial_app;
 
 CREATE OR REPLACE FUNCTION own_by_account(table_name name, rights text)
  RETURNS void
@@ -3951,6 +4141,7 @@ begin
   execute format('grant %s on %I to perennial_app', rights, table_name);
 end $function$
 ;
+revoke all on function own_by_account from public;
 
 CREATE OR REPLACE FUNCTION place_of_database()
  RETURNS text
@@ -3962,6 +4153,7 @@ begin
     || (select oid from pg_database where datname = current_database())::text;
 end $function$
 ;
+revoke all on function place_of_database from public;
 
 CREATE OR REPLACE FUNCTION replace_wrapped(of_table name, of_column name, before bytea[], after bytea[])
  RETURNS void
@@ -3979,6 +4171,8 @@ begin
     using before, after;
 end $function$
 ;
+revoke all on function replace_wrapped from public;
+grant execute on function replace_wrapped to perennial_app;
 
 CREATE OR REPLACE FUNCTION seal_list(list_name text)
  RETURNS integer
@@ -4024,6 +4218,8 @@ begin
   return written;
 end $function$
 ;
+revoke all on function seal_list from public;
+grant execute on function seal_list to perennial_app;
 
 CREATE OR REPLACE FUNCTION sealed_column(of_table name, of_column name)
  RETURNS void
@@ -4035,6 +4231,7 @@ begin
   execute format('create index on %1$I (substring(%2$I from 1 for 69)) where %2$I is not null', of_table, of_column);
 end $function$
 ;
+revoke all on function sealed_column from public;
 
 CREATE OR REPLACE FUNCTION search_records(account bigint, of_list smallint, lows text[], highs text[], is_newest_first boolean, passed_over bigint, wanted bigint)
  RETURNS SETOF bigint
@@ -4106,6 +4303,8 @@ begin
   end loop;
 end $function$
 ;
+revoke all on function search_records from public;
+grant execute on function search_records to perennial_app;
 
 CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant timestamp with time zone, count_max integer)
  RETURNS TABLE(name text, label text, value double precision)
@@ -4142,6 +4341,8 @@ begin
       where next_try_at is not null having count(*) > 0;
 end $function$
 ;
+revoke all on function service_figures from public;
+grant execute on function service_figures to perennial_app;
 
 CREATE OR REPLACE FUNCTION settle_updates(is_restored boolean, OUT until timestamp with time zone, OUT floor timestamp with time zone, OUT taken_at timestamp with time zone)
  RETURNS record
@@ -4175,6 +4376,8 @@ begin
   until := date_trunc('milliseconds', least(until, taken_at));
 end $function$
 ;
+revoke all on function settle_updates from public;
+grant execute on function settle_updates to perennial_app;
 
 CREATE OR REPLACE FUNCTION settled_below(list_name text)
  RETURNS bigint
@@ -4214,6 +4417,7 @@ begin
   return mark.settled_until;
 end $function$
 ;
+revoke all on function settled_below from public;
 
 CREATE OR REPLACE FUNCTION sum_ledger_days()
  RETURNS integer
@@ -4257,6 +4461,8 @@ begin
   return greatest(written, 1);
 end $function$
 ;
+revoke all on function sum_ledger_days from public;
+grant execute on function sum_ledger_days to perennial_app;
 
 CREATE OR REPLACE FUNCTION take_ledger_mark(patience interval)
  RETURNS bigint
@@ -4268,6 +4474,8 @@ begin
   return take_mark('ledger_rows', patience);
 end $function$
 ;
+revoke all on function take_ledger_mark from public;
+grant execute on function take_ledger_mark to perennial_app;
 
 CREATE OR REPLACE FUNCTION take_mark(list_name text, patience interval)
  RETURNS bigint
@@ -4297,6 +4505,8 @@ begin
   return coalesce((select settled_until from list_watermarks where list = list_name), 0);
 end $function$
 ;
+revoke all on function take_mark from public;
+grant execute on function take_mark to perennial_app;
 
 CREATE OR REPLACE FUNCTION uncount_deleted(list_name text, ids bigint[])
  RETURNS void
@@ -4314,6 +4524,8 @@ begin
    where b.account_id = account and b.list = list_name and b.block = d.block;
 end $function$
 ;
+revoke all on function uncount_deleted from public;
+grant execute on function uncount_deleted to perennial_app;
 
 CREATE OR REPLACE FUNCTION verification_state()
  RETURNS TABLE(differences bigint, oldest timestamp with time zone)
@@ -4326,4 +4538,6 @@ begin
   return query select coalesce(sum(v.differences), 0)::bigint, min(v.finished_at) from verifications v;
 end $function$
 ;
+revoke all on function verification_state from public;
+grant execute on function verification_state to perennial_app;
 

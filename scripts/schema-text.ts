@@ -50,6 +50,7 @@ async function tables(client: pg.Client): Promise<string[]> {
 async function table(client: pg.Client, name: string): Promise<string> {
   const parts = [...(await texts(client, COLUMNS, [name])), ...(await texts(client, CONSTRAINTS, [name]))]
   const after = [
+    ...(await texts(client, OPTIONS, [name])),
     ...(await texts(client, INDEXES, [name])),
     ...(await texts(client, SECURITY, [name])),
     ...(await texts(client, POLICIES, [name])),
@@ -73,6 +74,15 @@ const CONSTRAINTS = `
   select 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) as text from pg_constraint
    where conrelid = $1::regclass and contype in ('p', 'u', 'f', 'c') order by position(contype::text in 'pufc'), conname collate "C"`
 
+/** How full pages are made, and columns that are stored otherwise than their type is. */
+const OPTIONS = `
+  select 'alter table ' || relname || ' set (' || array_to_string(reloptions, ', ') || ')' as text from pg_class where oid = $1::regclass and reloptions is not null
+  union all
+  select 'alter table ' || $1 || ' alter column ' || a.attname || ' set storage '
+         || case a.attstorage when 'e' then 'external' when 'm' then 'main' when 'p' then 'plain' else 'extended' end
+    from pg_attribute a join pg_type t on t.oid = a.atttypid
+   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped and a.attstorage <> t.typstorage order by 1`
+
 const INDEXES = `
   select replace(pg_get_indexdef(i.indexrelid), 'perennial.', '') as text
     from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -92,7 +102,15 @@ const POLICIES = `
 const GRANTS = `
   select 'grant ' || string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) || ' on ' || $1 || ' to perennial_app' as text
     from pg_class c, aclexplode(c.relacl) a
-   where c.oid = $1::regclass and a.grantee = 'perennial_app'::regrole having count(*) > 0`
+   where c.oid = $1::regclass and a.grantee = 'perennial_app'::regrole having count(*) > 0
+  union all
+  select 'grant ' || lower(a.privilege_type) || ' (' || string_agg(t.attname, ', ' order by t.attnum) || ') on ' || $1 || ' to perennial_app'
+    from pg_attribute t, aclexplode(t.attacl) a
+   where t.attrelid = $1::regclass and a.grantee = 'perennial_app'::regrole group by a.privilege_type
+  union all
+  select 'grant ' || string_agg(lower(a.privilege_type), ', ') || ' on sequence ' || s.relname || ' to perennial_app'
+    from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S', aclexplode(s.relacl) a
+   where d.refobjid = $1::regclass and d.deptype = 'i' and a.grantee = 'perennial_app'::regrole group by s.relname`
 
 async function views(client: pg.Client): Promise<string[]> {
   const found = await client.query<{ name: string; definition: string }>(`
@@ -108,7 +126,10 @@ async function views(client: pg.Client): Promise<string[]> {
 const functions = (client: pg.Client): Promise<string[]> =>
   texts(
     client,
-    `select replace(pg_get_functiondef(oid), 'perennial.', '') || ';' || chr(10) as text from pg_proc
+    `select replace(pg_get_functiondef(oid), 'perennial.', '') || ';' || chr(10)
+            || case when proacl is null then '' else 'revoke all on function ' || proname || ' from public;' || chr(10) end
+            || coalesce((select 'grant execute on function ' || proname || ' to perennial_app;' || chr(10) from aclexplode(proacl) a
+                          where a.grantee = 'perennial_app'::regrole), '') as text from pg_proc
       where pronamespace = 'perennial'::regnamespace order by proname collate "C"`,
   )
 
