@@ -475,8 +475,8 @@ create table charge_rows (
   credited_minor bigint default 0 not null,
   credited_from date,
   bracket_index smallint default 0 not null,
-  constraint charges_pkey PRIMARY KEY (account_id, charge_id),
-  constraint charges_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'trial'::text, 'package'::text, 'package_extension'::text, 'component'::text, 'component_extension'::text, 'rise'::text, 'metered'::text, 'late_usage'::text, 'recurring'::text, 'manual'::text])))
+  constraint charge_rows_pkey PRIMARY KEY (account_id, charge_id),
+  constraint charge_rows_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'trial'::text, 'package'::text, 'package_extension'::text, 'component'::text, 'component_extension'::text, 'rise'::text, 'metered'::text, 'late_usage'::text, 'recurring'::text, 'manual'::text])))
 );
 CREATE INDEX charges_by_invoice ON charge_rows USING btree (account_id, invoice_id, display_order);
 CREATE UNIQUE INDEX charges_once ON charge_rows USING btree (account_id, subscription_id, stretch, item_id, kind, period_from, part, bracket_index) NULLS NOT DISTINCT WHERE (subscription_id IS NOT NULL);
@@ -484,7 +484,7 @@ CREATE UNIQUE INDEX charges_once_recurring ON charge_rows USING btree (account_i
 alter table charge_rows enable row level security;
 create policy account on charge_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on charge_rows to perennial_app;
-grant usage on sequence charges_charge_id_seq to perennial_app;
+grant usage on sequence charge_rows_charge_id_seq to perennial_app;
 
 create table collection_rules (
   account_id bigint not null,
@@ -1236,12 +1236,12 @@ create table invoice_tax_rows (
   category text,
   reason_code text,
   reason jsonb,
-  constraint invoice_taxes_pkey PRIMARY KEY (account_id, invoice_id, invoice_tax_id)
+  constraint invoice_tax_rows_pkey PRIMARY KEY (account_id, invoice_id, invoice_tax_id)
 );
 alter table invoice_tax_rows enable row level security;
 create policy account on invoice_tax_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoice_tax_rows to perennial_app;
-grant usage on sequence invoice_taxes_invoice_tax_id_seq to perennial_app;
+grant usage on sequence invoice_tax_rows_invoice_tax_id_seq to perennial_app;
 
 create table invoice_template_charges (
   account_id bigint not null,
@@ -1356,7 +1356,7 @@ create table invoices (
   constraint invoices_cancelled CHECK (((cancelled_at IS NULL) = (cancelled_on IS NULL))),
   constraint invoices_check CHECK (((number IS NULL) = (issued_at IS NULL))),
   constraint invoices_source_check CHECK ((source = ANY (ARRAY['Auto'::text, 'App'::text]))),
-  constraint invoices_template CHECK ((((template_id IS NULL) = (first_charge_id IS NULL)) AND ((template_id IS NOT NULL) OR (first_tax_id IS NULL)))) NOT VALID
+  constraint invoices_template CHECK ((((template_id IS NULL) = (first_charge_id IS NULL)) AND ((template_id IS NOT NULL) OR (first_tax_id IS NULL))))
 );
 CREATE INDEX invoices_by_date ON invoices USING brin (account_id, invoice_date) WITH (autosummarize='on');
 CREATE INDEX invoices_by_po_number ON invoices USING btree (account_id, po_number, invoice_id) WHERE (po_number IS NOT NULL);
@@ -1545,15 +1545,15 @@ create table negative_adjustments (
   closed_at timestamp with time zone,
   sent_at timestamp with time zone,
   constraint negative_adjustments_pkey PRIMARY KEY (account_id, negative_adjustment_id),
-  constraint credit_notes_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
-  constraint credit_notes_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, invoice_id),
-  constraint credit_notes_check CHECK (((applied_minor >= 0) AND (applied_minor <= amount_minor))),
-  constraint credit_notes_total_minor_check CHECK ((amount_minor > 0)),
+  constraint negative_adjustments_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
+  constraint negative_adjustments_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, invoice_id),
+  constraint negative_adjustments_amounts CHECK (((applied_minor >= 0) AND (applied_minor <= amount_minor))),
   constraint negative_adjustments_check CHECK (((kind = 'credit_note'::text) OR (invoice_id IS NULL))),
   constraint negative_adjustments_check1 CHECK (((kind = 'bad_debt'::text) OR (ref IS NOT NULL))),
   constraint negative_adjustments_check2 CHECK (((kind = 'credit_note'::text) OR ((reason IS NULL) AND (closed_at IS NULL) AND (sent_at IS NULL)))),
   constraint negative_adjustments_check3 CHECK (((closed_at IS NOT NULL) OR ((sent_at IS NULL) AND (invoice_id IS NULL)))),
-  constraint negative_adjustments_kind_check CHECK ((kind = ANY (ARRAY['credit_note'::text, 'bad_debt'::text])))
+  constraint negative_adjustments_kind_check CHECK ((kind = ANY (ARRAY['credit_note'::text, 'bad_debt'::text]))),
+  constraint negative_adjustments_total_minor_check CHECK ((amount_minor > 0))
 );
 CREATE INDEX negative_adjustments_by_currency ON negative_adjustments USING btree (account_id, currency, negative_adjustment_id);
 CREATE INDEX negative_adjustments_by_customer ON negative_adjustments USING btree (account_id, customer_id, negative_adjustment_id);
@@ -2393,8 +2393,8 @@ create table subscription_billing (
   cycle_day smallint,
   constraint subscription_billing_pkey PRIMARY KEY (account_id, subscription_id),
   constraint subscription_billing_subscription_fkey FOREIGN KEY (account_id, subscription_id) REFERENCES subscriptions(account_id, subscription_id) ON DELETE CASCADE,
-  constraint subscription_billing_cycle CHECK ((((due_in_cycle_on IS NULL) = (cycle_day IS NULL)) AND ((due_in_cycle_on IS NULL) OR (due_on IS NULL)))) NOT VALID,
-  constraint subscription_billing_onward CHECK ((next_from > last_from)) NOT VALID
+  constraint subscription_billing_cycle CHECK ((((due_in_cycle_on IS NULL) = (cycle_day IS NULL)) AND ((due_in_cycle_on IS NULL) OR (due_on IS NULL)))),
+  constraint subscription_billing_onward CHECK ((next_from > last_from))
 );
 alter table subscription_billing set (fillfactor=50);
 CREATE INDEX subscription_billing_cycles ON subscription_billing USING btree (account_id, cycle_day, customer_id, subscription_id) WHERE (cycle_day IS NOT NULL);

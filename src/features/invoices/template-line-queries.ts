@@ -92,8 +92,8 @@ export async function drawKeptIds(
   { charges, taxes }: { charges: number; taxes: number },
 ): Promise<{ charges: IdRange[]; taxes: IdRange[] }> {
   const [ofCharges = [], ofTaxes = []] = await drawIds(tx, [
-    { sequence: 'charges_charge_id_seq', count: charges },
-    { sequence: 'invoice_taxes_invoice_tax_id_seq', count: taxes },
+    { sequence: 'charge_rows_charge_id_seq', count: charges },
+    { sequence: 'invoice_tax_rows_invoice_tax_id_seq', count: taxes },
   ])
   return { charges: ofCharges, taxes: ofTaxes }
 }

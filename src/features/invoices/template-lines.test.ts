@@ -158,7 +158,7 @@ async function drawMeanwhile(): Promise<() => Promise<void>> {
     while (!isOver)
       await drawer.query(`
         do $$ begin for n in 1..20000 loop
-          perform nextval('perennial.invoice_taxes_invoice_tax_id_seq'); perform nextval('perennial.charges_charge_id_seq');
+          perform nextval('perennial.invoice_tax_rows_invoice_tax_id_seq'); perform nextval('perennial.charge_rows_charge_id_seq');
         end loop; end $$`)
   })()
   return async () => {
@@ -185,9 +185,9 @@ test('eight writers beside a run: no identifier is given twice, every page is ex
   const writers = Array.from({ length: WRITERS }, (_, index) => write(index))
   await moveTo(client, '2027-03-02')
   // Who draws between others is a matter of luck; with steps of two somebody always does.
-  await owner.query('alter sequence perennial.invoice_taxes_invoice_tax_id_seq increment by 2')
+  await owner.query('alter sequence perennial.invoice_tax_rows_invoice_tax_id_seq increment by 2')
   await moveTo(client, '2027-04-02')
-  await owner.query('alter sequence perennial.invoice_taxes_invoice_tax_id_seq increment by 1')
+  await owner.query('alter sequence perennial.invoice_tax_rows_invoice_tax_id_seq increment by 1')
   isOver = true
   await Promise.all(writers)
   await end()

@@ -1,0 +1,13 @@
+-- Names of constraints and sequences follow their tables, as PostgreSQL gives them, and what was only checked of new rows is checked of all.
+alter table charge_rows rename constraint charges_pkey to charge_rows_pkey;
+alter table charge_rows rename constraint charges_kind_check to charge_rows_kind_check;
+alter sequence charges_charge_id_seq rename to charge_rows_charge_id_seq;
+alter table invoice_tax_rows rename constraint invoice_taxes_pkey to invoice_tax_rows_pkey;
+alter sequence invoice_taxes_invoice_tax_id_seq rename to invoice_tax_rows_invoice_tax_id_seq;
+alter table negative_adjustments rename constraint credit_notes_account_id_customer_id_fkey to negative_adjustments_account_id_customer_id_fkey;
+alter table negative_adjustments rename constraint credit_notes_account_id_invoice_id_fkey to negative_adjustments_account_id_invoice_id_fkey;
+alter table negative_adjustments rename constraint credit_notes_check to negative_adjustments_amounts;
+alter table negative_adjustments rename constraint credit_notes_total_minor_check to negative_adjustments_total_minor_check;
+alter table invoices validate constraint invoices_template;
+alter table subscription_billing validate constraint subscription_billing_cycle;
+alter table subscription_billing validate constraint subscription_billing_onward;
