@@ -998,6 +998,7 @@ create table event_seals (
 alter table event_seals enable row level security;
 create policy account on event_seals to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on event_seals to perennial_app;
+grant usage on sequence event_seals_event_seal_id_seq to perennial_app;
 
 create table export_numbers (
   account_id bigint not null,
@@ -1307,6 +1308,7 @@ CREATE UNIQUE INDEX invoice_templates_by_hash ON invoice_templates USING btree (
 alter table invoice_templates enable row level security;
 create policy account on invoice_templates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on invoice_templates to perennial_app;
+grant usage on sequence invoice_templates_template_id_seq to perennial_app;
 
 create table invoices (
   account_id bigint not null,
@@ -1982,6 +1984,7 @@ create table posting_templates (
 alter table posting_templates enable row level security;
 create policy account on posting_templates to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on posting_templates to perennial_app;
+grant usage on sequence posting_templates_posting_template_id_seq to perennial_app;
 
 create table price_marks (
   account_id bigint not null,

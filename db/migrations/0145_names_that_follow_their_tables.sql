@@ -11,3 +11,6 @@ alter table negative_adjustments rename constraint credit_notes_total_minor_chec
 alter table invoices validate constraint invoices_template;
 alter table subscription_billing validate constraint subscription_billing_cycle;
 alter table subscription_billing validate constraint subscription_billing_onward;
+alter sequence invoice_templates_shape_id_seq rename to invoice_templates_template_id_seq;
+alter sequence posting_templates_posting_shape_id_seq rename to posting_templates_posting_template_id_seq;
+grant usage on all sequences in schema perennial to perennial_app;
