@@ -5,7 +5,7 @@ import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
 import { batchesDuty, batchesOfDay } from './features/batches/duty.ts'
 import { forgetBatchFiles } from './features/batches/queries.ts'
-import { runDuty, type RunDutyDeps, runPartsDuty, scheduleDuty } from './features/billing-run/duties.ts'
+import { runDuty, type RunDutyDeps, runSlicesDuty, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
 import { captureSessionsOfDay, giveBackDuty } from './features/capture-sessions/duty.ts'
@@ -50,7 +50,7 @@ import type { Duty } from './platform/duty.ts'
 /** Every kind of due records, in the order of a day: endings and invoices, then statements. */
 export const ORDER_OF_DAY: OrderOfDay = [[pausedEndsDue, subscriptionsDue, recurringInvoicesDue], [statementsDue]]
 
-/** Bills a customer again who is back, from today, and plans the tries of what is due of him. */
+/** Bills a customer again who is back, from today, and plans the tries of what is due of them. */
 export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await resumeSubscriptions(tx, context, customer, gapFrom)
   await resumeRecurringInvoices(tx, context, customer, gapFrom)
@@ -119,7 +119,7 @@ export const workerDuties = (
   return [
     scheduleDuty(runs),
     runDuty(runs),
-    runPartsDuty(runs),
+    runSlicesDuty(runs),
     youngTablesDuty,
     sealingDuty,
     sumDaysDuty,

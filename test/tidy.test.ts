@@ -430,7 +430,8 @@ describe('plain English', () => {
   }
 
   test('comments and pages have no phrase that a native speaker reads twice', () => {
-    const PHRASES = /\b(?:of before|but for|as which|by (?:itself|themselves)|for who|to be had|says of)\b/i
+    const PHRASES =
+      /\b(?:of before|but for|as which|by (?:itself|themselves)|for who|to be had|says of|he|his|him|himself)\b/i
     const comments = OURS.flatMap((path) =>
       [...read(path).matchAll(/^\s*(?:\/\*\*?|\*|\/\/) .*$|(?<=\s)\/\/ .*$/gm)].map(
         ([line]) => `${path} ${line.trim()}`,
@@ -459,6 +460,10 @@ describe('plain English', () => {
           comment === undefined ? text.replace(/[^\n]/g, ' ') : comment.replace(/"[^"\n]*"/g, '""'),
       )
     expect(placesOf(SPEECH, SOURCES, withoutTexts)).toEqual([])
+  })
+
+  test('ARCHITECTURE.md is read in ten minutes: 1,600 words at most', () => {
+    expect(read('ARCHITECTURE.md').trim().split(/\s+/).length).toBeLessThanOrEqual(1600)
   })
 
   test('every feature explains itself in a README of 15 to 40 lines, and names its doors', () => {

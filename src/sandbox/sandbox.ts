@@ -204,7 +204,7 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
         return shown(call, read, ended ?? (await findCharge(read, call, reference)))
       }),
 
-    /** Confirms or ends a charge that waits for its customer, as his bank would. */
+    /** Confirms or ends a charge that waits for its customer, as their bank would. */
     playBank: (call: SandboxCall, reference: string, isConfirmed: boolean) =>
       answered(call, async () => {
         const update = isConfirmed ? updateChargeConfirmed : updateChargeCancelled

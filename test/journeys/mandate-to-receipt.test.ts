@@ -7,7 +7,7 @@ import { differencesOf, moveTo } from '../support/shop.ts'
 import { bankOf, collected, returned, statement } from './bank.testing.ts'
 
 /**
- * From the mandate to the receipt, as its people see it: the customer signs on a page, gets his mails from a real mail server and pays on the page
+ * From the mandate to the receipt, as its people see it: the customer signs on a page, gets their mails from a real mail server and pays on the page
  * that one of them links; the firm uses the interface; the bank knows its file alone.
  */
 
@@ -142,7 +142,7 @@ test('a mandate signed on a page, an invoice by mail, its debit by file that com
   expect(again?.text).toContain('February 3, 2027')
   expect(failed?.text).toContain('173.15')
 
-  // He opens the page that the mail about the failure links, and pays by his card instead.
+  // The customer opens the page that the mail about the failure links, and pays by card instead.
   const link = new RegExp(`${ORIGIN}(/i/[\\w-]+)`).exec(failed?.text ?? '')?.[1] ?? ''
   const page = (await open(service, link)).seen
   expect(page).toContain('It will be debited on February 3, 2027 from the bank account ending in 3000.')

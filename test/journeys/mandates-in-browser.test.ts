@@ -285,7 +285,7 @@ describe.skipIf(!hasBrowser)('the signing page in a browser (needs chromium)', (
       const mandate = await ask({ AuthDomain: host }, '/v1/emandate')
       markup = shell(
         `${start(mandate.token)}
-        // Somebody who says that he is the frame.
+        // Somebody who claims to be the frame.
         postMessage({ source: 'perennial-emandate', channel: document.querySelector('iframe').name.split(' ')[0], type: 'result', result: 'signed' }, '*')
         window.all = []
         addEventListener('message', (event) => { if (event.origin !== location.origin) all.push(JSON.stringify(event.data)) })`,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Reply, TestClient } from '../support/app.ts'
 
 /**
- * Eight writers, and a reader who follows Perennial-Until over all lists: he ends with the same records as somebody who reads everything. Deleted records
- * he learns of from events. Shared by a journey and a benchmark that does it for a minute.
+ * Eight writers, and a reader who follows Perennial-Until over all lists: they end with the same records as somebody who reads everything. Deleted records
+ * they learn of from events. Shared by a journey and a benchmark that does it for a minute.
  */
 
 type Client = Pick<TestClient, 'get' | 'post' | 'put' | 'delete'>
@@ -268,7 +268,7 @@ async function addCatalogue(client: Client): Promise<Catalogue> {
 }
 
 /**
- * Lets the reader follow while the writers write, as long as they are to go on, and compares his copy with all records. Throws where they differ; returns how
+ * Lets the reader follow while the writers write, as long as they are to go on, and compares their copy with all records. Throws where they differ; returns how
  * much was done.
  */
 export async function followUpdates(

@@ -15,7 +15,7 @@ export type BookAccount = LedgerAccount | 'unsettled'
 
 /** Settings of files of DATEV. */
 export interface DatevSettings {
-  /** Numbers of the consultant and of his client; null until they are set. */
+  /** Numbers of the consultant and of their client; null until they are set. */
   consultant: number | null
   client: number | null
   /** First month of the fiscal year, from 1 to 12. */

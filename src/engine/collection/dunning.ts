@@ -153,7 +153,7 @@ export interface DueTry {
 
 /**
  * Returns the try that the day brings, as a step or beside them; null when it brings none. Rule: a step comes with a try unless tries are
- * stopped; a try beside the steps counts as the step that is wanted by then; a suspended customer's only after his method changed.
+ * stopped; a try beside the steps counts as the step that is wanted by then; a suspended customer's only after their method changed.
  */
 export function tryOf(dunning: Dunning, facts: DayFacts): DueTry | null {
   if (!canBeTried(facts) || dunning.isSettled || dunning.isStopped || isBehindAction(dunning, facts)) return null
@@ -263,7 +263,7 @@ const answer = (dunning: Dunning, declineClass: DeclineClass): Dunning => {
   }
 }
 
-/** Returns the actions of a failed try. Rule: where the customer has to act, the mail payment_unsuccessful asks him to, whatever step it was. */
+/** Returns the actions of a failed try. Rule: where the customer has to act, the mail payment_unsuccessful asks them to, whatever step it was. */
 function actionsAfter(step: Step | null, declineClass: DeclineClass): readonly Action[] {
   const actions = step === null || step.action === 'none' ? [] : [step.action]
   if (declineClass !== 'action_required') return actions

@@ -152,7 +152,7 @@ export interface LockedLine {
   batch: Batch
 }
 
-/** Edits a line of an open batch. Rule: one that a caller gives another amount, method or allocations is his, no more the service's. */
+/** Edits a line of an open batch. Rule: one that a caller gives another amount, method or allocations is theirs, no more the service's. */
 export async function editLine(
   tx: Transaction,
   context: RequestContext,
@@ -182,7 +182,7 @@ export async function editLine(
 }
 
 /**
- * Makes the function that hands a line of the service to the caller who has changed what it pays. Rule: he can until its batch was handed over;
+ * Makes the function that hands a line of the service to the caller who has changed what it pays. Rule: they can until its batch was handed over;
  * from then on it is a try of its invoice, whatever its payment is allocated to.
  */
 export const takeOverLine =

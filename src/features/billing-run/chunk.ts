@@ -22,8 +22,8 @@ export interface RunDeps {
   afterDay?: AfterDay
   /** Left out: failures are not logged. */
   warn?: Warn
-  /** Records due of a part, of which large passes have several for other workers to bill too; left out: 4,000. */
-  partSize?: number
+  /** Records due of a slice, of which large passes have several for other workers to bill too; left out: 4,000. */
+  sliceSize?: number
   /**
    * Records a transaction, but that a customer is billed whole: enough that statements are few, not so many that memory grows or somebody waits long for a
    * lock. Left out: 4,000, or 2,000 where a test clock is moved.

@@ -48,7 +48,7 @@ interface DueFacts {
   /** Its records are due while their customers are suspended or archived, instead of while they are not. */
   isOfPaused?: boolean
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
-  /** Lists the customers of the next records, each as often as he has some, in identifier order. */
+  /** Lists the customers of the next records, each as often as they have some, in identifier order. */
   listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Does what follows when a day is billed, before the run comes back to whom it passed over; left out: nothing does. */
   closeDay?(db: Database, account: AccountId, day: IsoDate): Promise<void>

@@ -9,8 +9,8 @@ import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../acc
 import { findDueAfter } from './due-kind.ts'
 import { announceRun, insertRun, listUnfinishedRuns, putOffRun, releaseRun } from './queries.ts'
 import type { RunDeps } from './chunk.ts'
-import { helpRun } from './parts.ts'
-import { deleteParts, listRunsWithParts } from './parts-queries.ts'
+import { helpRun } from './slices.ts'
+import { deleteSlices, listRunsWithSlices } from './slice-queries.ts'
 import { workRun } from './run.ts'
 
 /** The duties of a worker that start and work billing runs. */
@@ -36,16 +36,16 @@ export const scheduleDuty = ({ order }: RunDutyDeps): Duty => ({
   },
 })
 
-/** Runs that this process leads: their parts it takes as their leader. */
+/** Runs that this process leads: their slices it takes as their leader. */
 const led = new Set<string>()
 
-/** Bills parts of large runs that other workers lead. */
-export const runPartsDuty = (about: RunDutyDeps): Duty => ({
-  name: 'parts of billing runs',
+/** Bills slices of large runs that other workers lead. */
+export const runSlicesDuty = (about: RunDutyDeps): Duty => ({
+  name: 'slices of billing runs',
   everyMs: LOOK_EVERY_MS,
   wakesOn: 'billing_run_part',
   run: async (deps, goOn) => {
-    const runs = await listRunsWithParts(deps.db.unscoped)
+    const runs = await listRunsWithSlices(deps.db.unscoped)
     for (const { account, id } of runs) if (!led.has(`${account}/${id}`)) await helpOne(deps, about, account, id, goOn)
   },
 })
@@ -67,7 +67,7 @@ async function helpOne(
   const { done, invoices, failures } = totals
   onRunFinished?.(invoices, failures.length, seconds)
   const facts = { account: String(account), run: String(id), done, invoices, failed: failures.length, seconds }
-  log.info(facts, 'parts of a billing run done')
+  log.info(facts, 'slices of a billing run done')
 }
 
 /** Works runs that wait, and those that a killed worker left. */
@@ -116,7 +116,7 @@ async function workOne(
       const failed = await db.transaction(account, async (tx) => {
         const waits = await putOffRun(tx, id)
         // Others would go on trying them meanwhile.
-        await deleteParts(tx, id)
+        await deleteSlices(tx, id)
         return waits
       })
       log.error(

@@ -99,7 +99,7 @@ export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Insta
         returning ${COLUMNS}`,
   )
 
-/** Adds to the counts of a run. The worker that leads it renews its lease thereby; one that bills parts of it does not, or a leader that died were never missed. */
+/** Adds to the counts of a run. The worker that leads it renews its lease thereby; one that bills slices of it does not, or a leader that died were never missed. */
 export const addProgress = (
   tx: Transaction,
   account: AccountId,

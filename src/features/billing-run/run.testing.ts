@@ -18,9 +18,9 @@ const OPENED = `
 import { openDatabase } from '../../platform/database/open-database.ts'
 import { APP_ROLE } from '../../platform/database/roles.ts'
 import { ORDER_OF_DAY } from '../../duties.ts'
-const { connection, account, run, chunk, partSize, realNow, to } = JSON.parse(process.argv[2])
+const { connection, account, run, chunk, sliceSize, realNow, to } = JSON.parse(process.argv[2])
 const db = openDatabase(connection, { role: APP_ROLE, poolSize: 3 })
-const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, partSize }
+const deps = { db, realClock: () => realNow, order: ORDER_OF_DAY, chunk, sliceSize }
 const say = (line) => process.stdout.write(line + '\\n')
 `
 
@@ -32,9 +32,9 @@ say(totals ? 'done ' + totals.done : 'taken')
 await db.close()
 `
 
-// As workers of several processes do: whoever finds the run free leads it, the others bill its parts.
+// As workers of several processes do: whoever finds the run free leads it, the others bill its slices.
 const SHARED = `${OPENED}
-import { helpRun } from './parts.ts'
+import { helpRun } from './slices.ts'
 import { findRun } from './queries.ts'
 import { workRun } from './run.ts'
 const [who, which] = [BigInt(account), BigInt(run)]
@@ -71,13 +71,13 @@ export function startWorkerProcess(wish: {
   return startProcess(RUN, { ...wish, account: String(wish.account), run: String(wish.run) })
 }
 
-/** A worker in a process of its own that leads a run or bills its parts, until the run is done. Passes of so many customers have parts. */
+/** A worker in a process of its own that leads a run or bills its slices, until the run is done. Passes of so many customers have slices. */
 export const startSharingProcess = (wish: {
   connection: Connection
   account: bigint
   run: bigint
   chunk: number
-  partSize: number
+  sliceSize: number
 }): KillableWorker =>
   startProcess(SHARED, { ...wish, account: String(wish.account), run: String(wish.run), realNow: Date.now() })
 

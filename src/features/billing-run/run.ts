@@ -8,8 +8,8 @@ import { getAccount } from '../accounts/queries.ts'
 import { failureText } from './clock-failure.ts'
 import { billChunk, type DayPass, type RunDeps, type RunTotals, type RunWork, workOn } from './chunk.ts'
 import { countDue, findDueAfter } from './due-kind.ts'
-import { billInParts } from './parts.ts'
-import { deleteParts } from './parts-queries.ts'
+import { billInSlices } from './slices.ts'
+import { deleteSlices } from './slice-queries.ts'
 import { learnAccount } from './known-account.ts'
 import {
   addProgress,
@@ -56,7 +56,7 @@ export async function endRun(deps: RunDeps, account: AccountId, runId: Id): Prom
   const ended = await deps.db.transaction(account, async (tx) => {
     // In the order in which a chunk locks them.
     const finished = await finishRun(tx, account, runId, instantOf(deps.realClock()))
-    await deleteParts(tx, runId)
+    await deleteSlices(tx, runId)
     return finished
   })
   await learnAccount(deps.db, account, { about: 'issued', records: ended.invoices })
@@ -91,7 +91,7 @@ export async function billUntil(work: RunWork, until: IsoDate): Promise<void> {
   while (day !== null) {
     for (const [phase, kinds] of order.entries()) {
       const pass = { day, kinds, isWaiting: false }
-      if (!(await billInParts(work, pass, phase))) await billPass(work, pass)
+      if (!(await billInSlices(work, pass, phase))) await billPass(work, pass)
       for (const { closeDay } of kinds) await closeDay?.(db, work.account, day)
       const now = await passedOver()
       // What is billed lies in the index until it is cleaned: nobody looks through it where everybody was there.

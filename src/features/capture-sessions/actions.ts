@@ -133,7 +133,7 @@ const NOT_CAPTURED = {
   completed: ['session_completed', 'This session was completed before.'],
 } as const
 
-/** Makes what a locked session captured the method of a locked customer, and its charge a payment of his. */
+/** Makes what a locked session captured the method of a locked customer, and its charge a payment of theirs. */
 export async function completeSession(
   tx: Transaction,
   context: RequestContext,

@@ -57,7 +57,7 @@ export interface SessionSale {
   refundState: 'open' | 'made' | 'refused' | null
   /** The gateway's name of a charge that was made. */
   gatewayReference: string | null
-  /** The customer's bank waits for his confirmation. */
+  /** The customer's bank waits for their confirmation. */
   awaitsCustomer: boolean
   confirmUrl: string | null
 }

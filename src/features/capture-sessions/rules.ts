@@ -88,7 +88,7 @@ export function waitingOf(
 /** Seconds of real time after which a gateway is asked again: at first after a minute, in the end every hour. */
 export const askAgainSeconds = (asks: number): number => Math.min(60 * 2 ** Math.min(asks, 6), HOUR_MS / 1000)
 
-/** How long a customer has to confirm a charge to his bank; then it is ended at the gateway. */
+/** How long a customer has to confirm a charge to their bank; then it is ended at the gateway. */
 export const CONFIRM_SECONDS = 30 * 60
 
 /** Returns the kind of bank account that is captured in a currency, as far as a gateway takes it. */

@@ -14,7 +14,7 @@ import { BANK_SCRIPT } from './script.ts'
 import { frameWords } from './words.ts'
 
 /**
- * The frame while a charge waits: for its outcome, or for whoever pays to confirm it to his bank (3-D Secure). The page of the bank is framed inside
+ * The frame while a charge waits: for its outcome, or for whoever pays to confirm it to their bank (3-D Secure). The page of the bank is framed inside
  * of the frame, by a policy that is wider for the gateway of the session alone.
  */
 

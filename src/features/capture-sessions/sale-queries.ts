@@ -116,7 +116,7 @@ export const noteSilenceAnnounced = (tx: Transaction, chargeId: Id) =>
     sql`update capture_sales set is_silence_announced = true where account_id = ${tx.account} and charge_id = ${chargeId}`,
   )
 
-/** Notes that the customer's bank waits for him. The time that he has is not made longer by asking. */
+/** Notes that the customer's bank waits for them. The time that they have is not made longer by asking. */
 export const noteAwaited = (
   tx: Transaction,
   chargeId: Id,

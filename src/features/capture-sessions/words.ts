@@ -34,7 +34,7 @@ interface Words {
   confirm: string
   confirmText: string
   bankFrame: string
-  /** Somebody went on, and his bank has confirmed nothing. */
+  /** Somebody went on, and their bank has confirmed nothing. */
   unconfirmed: string
   confirmed: string
   cancel: string

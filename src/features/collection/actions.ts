@@ -50,7 +50,7 @@ export async function runActions(
   }
 }
 
-/** Suspends a customer by a step of the rules. Returns false where he is suspended or archived already. */
+/** Suspends a customer by a step of the rules. Returns false where they are suspended or archived already. */
 async function suspend(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<boolean> {
   const customer = await lockCustomer(tx, tx.account, customerId)
   assert(customer, `customer ${customerId} exists`)
@@ -117,7 +117,7 @@ async function moveAll(
   }
 }
 
-/** Plans what follows when a customer is back: on the next day, what is due of him is tried. */
+/** Plans what follows when a customer is back: on the next day, what is due of them is tried. */
 export const afterCustomerReturn = (tx: Transaction, context: RequestContext, customerId: CustomerId) =>
   moveAll(tx, context, customerId, ({ dunning, dueDate }) =>
     afterReturn(dunning, { dueDate, on: context.moment.today }),
@@ -152,7 +152,7 @@ export async function afterGatewayChanged(tx: Transaction, { moment }: RequestCo
 }
 
 /**
- * Looks anew at the open invoices of a customer, after he was held, suspended or archived, a hold was lifted, or his gateway is another one. Lines
+ * Looks anew at the open invoices of a customer, after they were held, suspended or archived, a hold was lifted, or their gateway is another one. Lines
  * that are not wanted any more leave their batches.
  */
 export async function reviewCustomer(tx: Transaction, context: RequestContext, customerId: CustomerId): Promise<void> {

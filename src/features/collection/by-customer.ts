@@ -32,7 +32,7 @@ import { claimTry, listTries, type NewCard, type ReplacedLine, type Try } from '
 import type { Begun } from '../../platform/http/operation.ts'
 
 /**
- * Paying an invoice by the customer himself, with the card on file or one that he enters: a try that is no step, made while he is present to
+ * A customer's payment of an invoice, with the card on file or one that they enter: a try that is no step, made while they are present to
  * confirm it. It takes money for invoices on hold and of suspended and archived customers too.
  */
 
@@ -46,7 +46,7 @@ export interface Paying {
   debit: { on: IsoDate; lastFour: string } | null
   /** A payment by card under way: the bank wants the customer to confirm it, or its outcome is not known. */
   open: 'confirm' | 'unknown' | null
-  /** The address of the gateway at which he confirms it; null: a press here does. */
+  /** The address of the gateway at which they confirm it; null: a press here does. */
   confirmUrl: string | null
   /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it. */
   newCard: TakesNewCards | null
@@ -56,7 +56,7 @@ export interface Paying {
   newest: Id
 }
 
-/** The facts that a customer has seen when he pressed. */
+/** The facts that a customer has seen when they pressed. */
 export type Seen = Pick<Paying, 'amountMinor' | 'newest'>
 
 /** Returns the way of the card on file. Rule: the invoice's own, else the primary one, else the newest that can be charged. */
@@ -140,7 +140,7 @@ export type PayDeps = CallDeps & Pick<HttpDeps, 'secrets' | 'realClock'> & { out
 /** A press of a customer on the page of an invoice. */
 export interface Press {
   seen: Seen
-  /** The address of the page, to which a gateway may hand him back; null where nobody knows it. */
+  /** The address of the page, to which a gateway may hand them back; null where nobody knows it. */
   returnUrl: string | null
 }
 

@@ -39,9 +39,9 @@ export const ONE_BY_ONE = { plans: 'lasting' } as const
 export interface Charged {
   gateway: Gateway
   method: { gatewayToken: string | null }
-  /** He can confirm the charge now, where his bank wants that; else such a charge is ended. */
+  /** They can confirm the charge now, where their bank wants that; else such a charge is ended. */
   isCustomerPresent?: boolean
-  /** The address at which a gateway hands him back; null: nobody knows it. */
+  /** The address at which a gateway hands them back; null: nobody knows it. */
   returnUrl?: string | null
 }
 

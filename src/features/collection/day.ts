@@ -122,7 +122,7 @@ interface Begun {
   way: Way
 }
 
-/** Reads what a day may bring to a customer, in one exchange: behind his lock, where that was just sent. */
+/** Reads what a day may bring to a customer, in one exchange: behind their lock, where that was just sent. */
 async function dueOf(tx: Transaction, customerId: CustomerId, today: IsoDate) {
   const [rules, invoices, wayOfInvoice] = await Promise.all([
     getCollectionRules(tx, tx.account),

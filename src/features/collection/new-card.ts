@@ -41,7 +41,7 @@ export async function findNewCardGateway(
   return { gateway, canBeKept: customer.archivedAt === null }
 }
 
-/** Ends the card of a try of a locked customer that has its outcome: it becomes his primary method, or is removed at its gateway. */
+/** Ends the card of a try of a locked customer that has its outcome: it becomes their primary method, or is removed at its gateway. */
 export async function endNewCard(
   tx: Transaction,
   context: RequestContext,

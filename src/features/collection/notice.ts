@@ -24,7 +24,7 @@ export interface DebitToAnnounce {
 }
 
 /**
- * Announces the debits of a customer in one mail. `creditor` is the identifier that his bank shows, null where the gateway has none. Rule:
+ * Announces the debits of a customer in one mail. `creditor` is the identifier that their bank shows, null where the gateway has none. Rule:
  * without an Email the debits go on, with an event each, and false is returned.
  */
 export async function announceDebits(

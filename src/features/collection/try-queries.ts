@@ -24,7 +24,7 @@ export interface ReplacedLine {
   announcedOn: IsoDate | null
 }
 
-/** A card that a customer has entered to pay one invoice: no payment method of his unless that is paid and he wants it. */
+/** A card that a customer has entered to pay one invoice: no payment method of theirs unless that is paid and they want it. */
 export interface NewCard {
   /** The gateway's name of it, which never leaves the service. */
   gatewayToken: string
@@ -70,7 +70,7 @@ export interface Try {
   replaced: ReplacedLine | null
   /** The gateway waits for the customer, who was present, to confirm the charge. */
   awaitsCustomer: boolean
-  /** The gateway's address at which he confirms it; null: by another charge. */
+  /** The gateway's address at which they confirm it; null: by another charge. */
   confirmUrl: string | null
   /** The card of an open try that is no payment method; `paymentMethodId` is then what it will be under if it becomes one. */
   newCard: NewCard | null

@@ -21,7 +21,7 @@ const hasFree = (account: AccountId): Fragment => fragment`
     or exists (select 1 from negative_adjustments n where n.account_id = ${account} and n.customer_id = i.customer_id and n.currency = i.currency
                 and n.kind = 'credit_note' and n.amount_minor > n.applied_minor))`
 
-/** Lists the unpaid invoices of a customer that are due and that he has unallocated money for, the oldest first. */
+/** Lists the unpaid invoices of a customer that are due and that they have unallocated money for, the oldest first. */
 export const listPayablePastDue = (tx: Transaction, customerId: CustomerId, today: IsoDate) =>
   tx.rows<{ id: InvoiceId; customerId: CustomerId; currency: string }>(sql`
     select i.invoice_id as "id", i.customer_id as "customerId", i.currency

@@ -121,7 +121,7 @@ test('neither where the account has turned it off, nor for invoices on hold', as
   const held = { ...(await read(id)), isCollectionHold: true }
   expect((await client.put(`/v1/invoices/${id}`, held)).status).toBe(204)
   await moveTo(client, '2027-01-26')
-  // What is on hold does not count, so he is back, and his money stays his.
+  // What is on hold does not count, so they are back, and their money stays theirs.
   expect([(await read(id)).Balance, await state()]).toEqual([115, 'Active'])
   await clean(client)
 })

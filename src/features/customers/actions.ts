@@ -192,7 +192,7 @@ export async function changePause(
     await onReturn(tx, context, { ...customer, ...pause }, customer.pausedOn)
 }
 
-/** Suspends a customer by a step of the rules of collection: paying brings him back. */
+/** Suspends a customer by a step of the rules of collection: paying brings them back. */
 export async function suspendByRule(tx: Transaction, context: RequestContext, customer: Customer): Promise<void> {
   await changePause(tx, context, customer, 'suspend', async () => {})
   await updateSuspendedByRule(tx, customer.id, true)

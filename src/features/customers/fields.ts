@@ -30,7 +30,7 @@ export interface CustomerInput {
   countryStateId: bigint | null
   currency: string
   isWaiveTaxes: boolean
-  /** Of an exempt customer: the category and the reason of the lines of 0 % that he has; null: he has none. */
+  /** Of an exempt customer: the category and the reason of the lines of 0 % that they have; null: they have none. */
   taxCategory: ExemptCategory | null
   taxReason: string | null
   paymentMethod: PaymentMethod

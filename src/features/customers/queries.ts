@@ -101,7 +101,7 @@ export const RETURN_CHANNEL = 'customer_return'
 /** Announces, with the commit, that a customer whom a rule has suspended may owe nothing overdue any more. */
 const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify(${RETURN_CHANNEL}, '')`)
 
-/** Locks a customer and announces nothing: for the job that looks whether he comes back, which would call itself again and again. */
+/** Locks a customer and announces nothing: for the job that looks whether they come back, which would call itself again and again. */
 export const lockToBringBack = async (tx: Transaction, id: CustomerId): Promise<Customer | undefined> =>
   (await tx.grouped<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]
 
@@ -111,7 +111,7 @@ const locking: OfMany<CustomerId> = (account, ids) => sql`
 
 /**
  * Locks a customer: the first step of everything that changes its money or its subscriptions. Rule: one whom a rule has suspended comes back right
- * after the commit that made him owe nothing overdue, so workers look after whatever was done under the lock.
+ * after the commit that made them owe nothing overdue, so workers look after whatever was done under the lock.
  */
 export async function lockCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<Customer | undefined> {
   assert(account === tx.account, 'a customer is locked in a transaction of its account')

@@ -359,7 +359,7 @@ export const customerFilters = {
   CurrencyCode: optional(currencyCode()),
 }
 
-/** Returns why a customer is exempt. Rule: absent fields stay while he is exempt; one who is taxed again, or for no reason, has none. */
+/** Returns why a customer is exempt. Rule: absent fields stay while they are exempt; one who is taxed again, or for no reason, has none. */
 export function exemptionOf(
   body: Partial<CustomerBody>,
   present?: Pick<CustomerInput, 'taxCategory' | 'taxReason'>,

@@ -41,7 +41,7 @@ export const accountParty = (account: FrozenAccount, locale: string): Party => (
 })
 
 /**
- * Returns the customer of a document. Rule: without a text, the country is that by which he is taxed. What an anonymised customer froze has only a
+ * Returns the customer of a document. Rule: without a text, the country is that by which they are taxed. What an anonymised customer froze has only a
  * name: the other fields are then absent, and the country stays away.
  */
 export const customerParty = (customer: FrozenCustomer, locale: string, countryId: bigint | null): Party => ({

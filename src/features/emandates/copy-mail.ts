@@ -12,7 +12,7 @@ import { maskedNumber } from './rules.ts'
 
 /**
  * Puts the mail with the signee's own link into the outbox, where there is an Email. `customerId` is null while nobody has the account of the
- * mandate among his methods.
+ * mandate among their methods.
  */
 export async function queueCopyMail(
   tx: Transaction,

@@ -26,7 +26,7 @@ export async function forgetMandate(tx: Transaction, context: RequestContext, de
 }
 
 /**
- * Forgets what a customer was asked to sign and has not, before his methods go. Rule: a signed mandate is kept as it is, for its scheme asks for it.
+ * Forgets what a customer was asked to sign and has not signed, before their methods go. Rule: a signed mandate is kept as it is, for its scheme asks for it.
  */
 export async function forgetUnsignedMandates(
   tx: Transaction,

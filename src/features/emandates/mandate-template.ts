@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { formatsOf, type Language } from '../../platform/locale/format.ts'
 import { type Rendered, render, type Writer } from '../outbox/templates.ts'
 
-/** The mail to somebody who has signed a mandate, with a link of his own to the signed copy. */
+/** The mail to somebody who has signed a mandate, with a link of their own to the signed copy. */
 
 export interface SignedMandateFacts extends Writer {
   signeeName: string

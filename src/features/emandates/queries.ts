@@ -133,7 +133,7 @@ export async function keepCustomerOfUnsigned(
      where account_id = ${tx.account} and signed_at is null and (emandate_id = ${emandateId} or payment_method_id = ${id})`)
 }
 
-/** Locks the mandates of a customer's methods, those he has no more too, that nobody has signed. */
+/** Locks the mandates of a customer's methods, those they have no more too, that nobody has signed. */
 export const lockUnsignedMandatesOf = (tx: Transaction, customer: CustomerId) =>
   tx.rows<Mandate>(sql`
     select ${columns(tx.account)} from emandates e

@@ -49,7 +49,7 @@ const EVENTS_OF: Readonly<Record<UpdatedType, string>> = Object.fromEntries(
   }),
 ) as Record<UpdatedType, string>
 
-/** Events that show in the customer whom they belong to: his primary payment method. */
+/** Events that show in the customer whom they belong to: their primary payment method. */
 const METHOD_EVENTS = arrayLiteral(EVENT_TYPES.filter((type) => type.startsWith('payment_method.')))
 
 // Read once, before the list: few against many, whatever else the list is filtered by.

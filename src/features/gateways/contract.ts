@@ -99,7 +99,7 @@ export interface ChargeToMake {
   amountMinor: bigint
   currency: string
   isCustomerPresent: boolean
-  /** The page to which a present customer is sent back once he has confirmed; null where nobody knows its address. */
+  /** The page to which a present customer is sent back once they have confirmed; null where nobody knows its address. */
   returnUrl?: string | null
 }
 
@@ -234,7 +234,7 @@ export interface GatewayAdapter extends GatewayFacts {
   /** Ends a charge that waits for its customer; answers what it is then. */
   cancelCharge?(call: GatewayCall, reference: string): Promise<Outcome | None>
 
-  /** Answers a charge that waits for its customer in place of his bank; of a gateway that plays the bank itself. */
+  /** Answers a charge that waits for its customer in place of their bank; of a gateway that plays the bank itself. */
   playBank?(call: GatewayCall, reference: string, isConfirmed: boolean): Promise<Outcome | None>
 
   refund?(call: GatewayCall, refund: Refund): Promise<Outcome>

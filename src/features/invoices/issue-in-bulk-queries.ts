@@ -10,12 +10,12 @@ import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS } from './issue-queries
 import type { OfShape } from './template-line-queries.ts'
 import type { InvoiceRow } from './types.ts'
 
-/** The writing side of issuing by shapes: what invoices of a shape share travels once, and each takes it by the position of its shape. */
+/** The writing side of issuing by templates: what invoices of a template share travels once, and each takes it by the position of its template. */
 
 /** Invoices as columns: identifiers as bigint[], positions as integer[]. */
 export interface StampedInvoices extends StampedRecords {
   subscriptionIds: ArrayParameter
-  /** Positions of what is alike in their rows, as integer[]; null where there is one for all. Those of StampedRecords are the positions of their shapes. */
+  /** Positions of what is alike in their rows, as integer[]; null where there is one for all. Those of StampedRecords are the positions of their templates. */
   heads: ArrayParameter | null
   /** bigint[] */
   totals: ArrayParameter | OneValue
@@ -27,7 +27,7 @@ export interface StampedInvoices extends StampedRecords {
   poNumbers: ArrayParameter | null
   /** boolean[]: they count as sent by mail when they are issued; null where none does. */
   areSent: ArrayParameter | null
-  /** Shapes that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
+  /** Templates that keep the lines and taxes of each, with its first identifiers; null where these are rows. */
   kept: { shapeIds: ArrayParameter | OneValue; firstChargeIds: ArrayParameter; firstTaxIds: ArrayParameter }
   /** Details of collection of each; null where no invoice of them is collected. */
   collected: { gatewayIds: ArrayParameter; methodIds: ArrayParameter; nextTryDates: ArrayParameter } | null

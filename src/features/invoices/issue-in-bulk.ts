@@ -23,12 +23,12 @@ import { countsAsSent } from './send.ts'
 import { keepTemplateLines, type TemplatedInvoice, type TemplateLines, templateLinesOf } from './template-lines.ts'
 
 /**
- * The door through which a run issues invoices that are identical except for their customers: what is shared is written by the shape, and nothing is made
+ * The door through which a run issues invoices that are identical except for their customers: what is shared is written by the template, and nothing is made
  * for each invoice here that the database can take from it. It leaves what `issue` leaves for the same invoices in the same order.
  */
 
 /**
- * An invoice that is nobody's, of an amount over 0, as all of a template are except for their customers. It has all that follows from the shape alone, so that it is
+ * An invoice that is nobody's, of an amount over 0, as all of a template are except for their customers. It has all that follows from the template alone, so that it is
  * made once however many transactions of an account issue it.
  */
 export interface InvoiceTemplate {
@@ -43,7 +43,7 @@ export interface InvoiceTemplate {
   head: string
 }
 
-/** Returns the shape of an invoice that is nobody's. */
+/** Returns the template of an invoice that is nobody's. */
 export const invoiceTemplate = (invoice: NewInvoice, zeroCharges: readonly PlannedCharge[]): InvoiceTemplate => ({
   invoice,
   zeroCharges,
@@ -53,18 +53,18 @@ export const invoiceTemplate = (invoice: NewInvoice, zeroCharges: readonly Plann
   head: headOf(invoice),
 })
 
-/** A customer, as far as his invoice has something of him or of his subscription. */
+/** A customer, as far as their invoice has something of them or of their subscription. */
 interface BilledCustomer {
   customerId: CustomerId
   customerVersion: number
   vatNumber: string | null
   /** Purchase order number of the subscription. */
   poNumber: string | null
-  /** He gets invoices by mail and can be reached. */
+  /** They get invoices by mail and can be reached. */
   isMailWanted: boolean
 }
 
-/** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its shape. */
+/** Invoices to be issued, in their order: of each the customer, who has no other of them, the subscription, and the place of its template. */
 export interface BulkInvoices {
   shapes: readonly InvoiceTemplate[]
   customers: readonly BilledCustomer[]
@@ -73,7 +73,7 @@ export interface BulkInvoices {
   shapeOf: readonly number[]
 }
 
-/** Issues invoices by their shapes. Their customers are locked by the caller; the account's number counter is locked last, and held to the commit. */
+/** Issues invoices by their templates. Their customers are locked by the caller; the account's number counter is locked last, and held to the commit. */
 export async function issueInBulk(
   tx: Transaction,
   context: IssueContext,
@@ -120,7 +120,7 @@ const issuedOf = ({ shapes, customers, shapeOf }: BulkInvoices, ids: readonly In
     return { id: ids[index] as InvoiceId, customerId, currency, dueDate, collectionMethod, isMailWanted }
   })
 
-/** Returns the columns of invoices; `heads` are the places of what is alike in their rows, by shape. */
+/** Returns the columns of invoices; `heads` are the places of what is alike in their rows, by template. */
 function columnsOf(
   { shapes, customers, subscriptionIds, shapeOf }: BulkInvoices,
   ids: readonly InvoiceId[],

@@ -8,7 +8,7 @@ import { addComponent, linesOf, modify, TIERS, use } from '../subscriptions/comp
 import { LEAST_OF_COMPONENTS } from './template-lines.ts'
 import { shown, writeOut } from './template-lines.testing.ts'
 
-/** Invoices of which the lines of seats and usage are kept with a shape: what comes after them finds these lines as it finds rows. */
+/** Invoices of which the lines of seats and usage are kept with a template: what comes after them finds these lines as it finds rows. */
 
 const service = await startTestService()
 const owner = new pg.Client(clientConfig(service.connection, undefined))

@@ -152,12 +152,12 @@ export function checkTaxes(taxes: readonly Partial<GivenTax>[] | null | undefine
       checkCategory(`Taxes[${index}]`, { Perc, Category, ReasonCode, Reason }, problems)
 }
 
-/** The facts of a customer from which his taxes follow. */
+/** The facts of a customer from which their taxes follow. */
 export type TaxedCustomer = Pick<
   Customer,
   'countryId' | 'countryStateId' | 'isCompany' | 'vatNumber' | 'isWaiveTaxes' | 'taxCategory' | 'taxReason'
 > & {
-  /** He is a business, where that is known already; left out: found from his VAT number. */
+  /** They are a business, where that is known already; left out: found from their VAT number. */
   isBusiness?: boolean
 }
 

@@ -228,7 +228,7 @@ const conditions = (account: AccountId, filter: InvoiceFilter, today: IsoDate): 
 
 /**
  * Returns the relation of the invoices that a page is chosen from. Of a customer it is two: those whose lines are rows, of which there may be any number, in their order
- * by an index of their own; and those that are kept with shapes, one a period, which are all read ("offset 0": the planner would go through the whole account for the newest).
+ * by an index of their own; and those that are kept with templates, one a period, which are all read ("offset 0": the planner would go through the whole account for the newest).
  */
 const candidates = (account: AccountId, { customerId }: InvoiceFilter, start: PageStart): Fragment =>
   customerId == null

@@ -6,9 +6,9 @@ import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 
-/** Statements of lines and taxes that are kept once with a shape, and of those that are written out as rows of an invoice. */
+/** Statements of lines and taxes that are kept once with a template, and of those that are written out as rows of an invoice. */
 
-/** Row of a shape, or of a line of it, whose place among the shapes is counted from 1; what is an invoice's own is not read of it. */
+/** Row of a template, or of a line of it, whose place among the templates is counted from 1; what is an invoice's own is not read of it. */
 export type OfShape<Row> = Row & { shape: number }
 
 const {
@@ -29,12 +29,12 @@ const columnsOf = (columns: Readonly<Record<string, readonly [string, string]>>,
 const CHARGE_NAMES = columnsOf(KEPT_OF_CHARGES)
 const TAX_NAMES = columnsOf(KEPT_OF_TAXES)
 
-/** All that a line or a tax of a shape is, as one value: what the hash of the shape is made of. */
+/** All that a line or a tax of a template is, as one value: what the hash of the template is made of. */
 const CHARGE_CONTENT = fragment`jsonb_agg(jsonb_build_array(${columnsOf(KEPT_OF_CHARGES, 'c.')}) order by c.line)`
 const TAX_CONTENT = fragment`jsonb_agg(jsonb_build_array(${columnsOf(KEPT_OF_TAXES, 't.')}) order by t.line)`
 
 /**
- * Returns a relation of shapes, each with its hash and the numbers of its lines and taxes. `charges` and `taxes` have the columns of the tables, and
+ * Returns a relation of templates, each with its hash and the numbers of its lines and taxes. `charges` and `taxes` have the columns of the tables, and
  * the name of what they are grouped by.
  */
 export const hashedShapes = (charges: Fragment, taxes: Fragment, by: Fragment): Fragment => fragment`
@@ -43,13 +43,13 @@ export const hashedShapes = (charges: Fragment, taxes: Fragment, by: Fragment): 
     from (select c.${by}, count(*)::smallint as count, ${CHARGE_CONTENT} as content from (${charges}) c group by c.${by}) l
     left join (select t.${by}, count(*)::smallint as count, ${TAX_CONTENT} as content from (${taxes}) t group by t.${by}) x on x.${by} = l.${by}`
 
-/** Lines and taxes of shapes, as they are sent. */
+/** Lines and taxes of templates, as they are sent. */
 export interface SentShapes {
   charges: readonly OfShape<ChargeRow>[]
   taxes: readonly OfShape<TaxRow>[]
 }
 
-/** Returns the sent shapes as the relations `charged`, `taxed` and `hashed`, to stand behind WITH. */
+/** Returns the sent templates as the relations `charged`, `taxed` and `hashed`, to stand behind WITH. */
 function sentShapes({ charges, taxes }: SentShapes): Fragment {
   const [c, t] = [shapeRelation(charges, KEPT_OF_CHARGES), shapeRelation(taxes, KEPT_OF_TAXES)]
   const placed = fragment`row_number() over (partition by s.shape order by s.line)::smallint as line`
@@ -59,7 +59,7 @@ function sentShapes({ charges, taxes }: SentShapes): Fragment {
     hashed as materialized (${hashedShapes(fragment`table charged`, fragment`table taxed`, fragment`shape`)})`
 }
 
-/** Lists the identifiers of those of the sent shapes that are kept already. */
+/** Lists the identifiers of those of the sent templates that are kept already. */
 export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
   tx.rows<{ shape: number; shapeId: Id }>(sql`
     with ${sentShapes(sent)}
@@ -67,7 +67,7 @@ export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
       from hashed h join invoice_templates k on k.account_id = ${tx.account} and k.hash = h.hash`)
 
 /**
- * Keeps shapes, except for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
+ * Keeps templates, except for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
  * order of their hashes, so that no two workers wait for each other.
  */
 export const insertShapes = (tx: Transaction, sent: SentShapes) =>
@@ -98,7 +98,7 @@ export async function drawKeptIds(
   return { charges: ofCharges, taxes: ofTaxes }
 }
 
-/** Line or tax of a kept shape that is written out as a row of an invoice, under an identifier that was drawn for it. */
+/** Line or tax of a kept template that is written out as a row of an invoice, under an identifier that was drawn for it. */
 export interface WrittenOutLine {
   id: Id
   invoiceId: InvoiceId
@@ -153,7 +153,7 @@ export function insertOwnTaxes(tx: Transaction, rows: readonly OwnLine[], taxes:
 }
 
 /**
- * Writes lines and taxes of a locked customer's invoices out as rows, without waiting, where they are kept with a shape and charges among them are
+ * Writes lines and taxes of a locked customer's invoices out as rows, without waiting, where they are kept with a template and charges among them are
  * about to change: under the same identifiers, so that nobody sees a difference. Done once more, it finds nothing.
  */
 const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: string): void =>
@@ -188,7 +188,7 @@ export function addCredited(
 }
 
 /**
- * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with shapes are found by the invoices of
+ * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with templates are found by the invoices of
  * their customers: no index leads from a subscription to them. `ids` is a bigint[]; whether an invoice is of one of many is found by hashing (`is true` keeps
  * the planner from making a join of it), and the lines of each are looked up on their own, which the planner leaves as it is however little it knows of the tables.
  */

@@ -6,7 +6,7 @@ import { addPackage, addTax, differencesOf, invoicesOf, moveTo } from '../../../
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { shown, writeOut } from './template-lines.testing.ts'
 
-/** Invoices of which the lines are kept with a shape are invoices as any other: whatever happens to them, and whoever draws identifiers meanwhile. */
+/** Invoices of which the lines are kept with a template are invoices as any other: whatever happens to them, and whoever draws identifiers meanwhile. */
 
 const service = await startTestService()
 const owner = new pg.Client(clientConfig(service.connection, undefined))

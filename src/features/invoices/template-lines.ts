@@ -20,18 +20,18 @@ import {
 } from './template-line-queries.ts'
 
 /**
- * Lines and taxes that invoices share are kept once, with a shape that never changes, and each invoice refers to it (decision 34). What is about to change of
+ * Lines and taxes that invoices share are kept once, with a template that never changes, and each invoice refers to it (decision 34). What is about to change of
  * an invoice is written out as rows before.
  */
 
-/** Shape of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
+/** Template of an invoice, and the identifiers of its first line and tax; null where its lines and taxes are rows of its own. */
 export interface TemplatedInvoice {
   shapeId: Id | null
   firstChargeId: Id | null
   firstTaxId: Id | null
 }
 
-/** Lines and taxes of a shape, as they are sent, and the identifier under which they are kept. */
+/** Lines and taxes of a template, as they are sent, and the identifier under which they are kept. */
 export interface TemplateLines {
   invoice: NewInvoice
   /** So many invoices of a chunk have to share them before they are kept. */
@@ -45,7 +45,7 @@ export interface TemplateLines {
   shapeId: Id | null
 }
 
-/** Returns the lines and taxes of a shape, not kept yet. */
+/** Returns the lines and taxes of a template, not kept yet. */
 export const templateLinesOf = (invoice: NewInvoice): TemplateLines => ({
   invoice,
   least: leastOf(invoice),
@@ -58,14 +58,14 @@ export const templateLinesOf = (invoice: NewInvoice): TemplateLines => ({
 /** Invoices of which the lines are to be kept, in their order. */
 interface ToKeep {
   shapes: readonly TemplateLines[]
-  /** Of each invoice the place of its shape, counted from 0. */
+  /** Of each invoice the place of its template, counted from 0. */
   shapeOf: readonly number[]
   invoiceIds: readonly InvoiceId[]
   subscriptionIds: readonly Id[]
 }
 
 /**
- * Keeps lines and taxes of invoices with their shapes. Returns in the given order what each invoice refers to, and which identifiers its lines and taxes have
+ * Keeps lines and taxes of invoices with their templates. Returns in the given order what each invoice refers to, and which identifiers its lines and taxes have
  * been given.
  */
 export async function keepTemplateLines(
@@ -111,15 +111,15 @@ export async function keepTemplateLines(
 const firstOf = (ids: Id | readonly Id[] | null): Id | null =>
   Array.isArray(ids) ? (ids[0] as Id) : (ids as Id | null)
 
-/** Kinds of lines of packages, which always are kept with a shape: a run remembers it, and chunks and days share it. */
+/** Kinds of lines of packages, which always are kept with a template: a run remembers it, and chunks and days share it. */
 const OF_PACKAGES: readonly string[] = ['setup', 'trial', 'package', 'package_extension']
 
 /** Kinds of lines of components, which are kept where enough invoices of a chunk share them: each may have seats and usage of its own. */
 const OF_COMPONENTS: readonly string[] = ['component', 'component_extension', 'rise', 'metered']
 
 /**
- * Least number of invoices of a chunk that a shape with lines of components is kept for. Measured: keeping one takes about the processor that
- * the rows of two invoices take, and each verification hashes every shape again.
+ * Least number of invoices of a chunk that a template with lines of components is kept for. Measured: keeping one takes about the processor that
+ * the rows of two invoices take, and each verification hashes every template again.
  */
 export const LEAST_OF_COMPONENTS = 4
 
@@ -130,20 +130,20 @@ function leastOf({ lines }: NewInvoice): number {
   return areAll([...OF_PACKAGES, ...OF_COMPONENTS]) ? LEAST_OF_COMPONENTS : Infinity
 }
 
-/** Lines and taxes of invoices that no shape keeps: each travels once for all invoices that have it alike. */
+/** Lines and taxes of invoices that no template keeps: each travels once for all invoices that have it alike. */
 class OwnLines {
   readonly #shapes: readonly TemplateLines[]
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
   readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
-  /** Places at which the lines and taxes of a shape begin among those that are sent, counted from 0. */
+  /** Places at which the lines and taxes of a template begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
   constructor(shapes: readonly TemplateLines[]) {
     this.#shapes = shapes
   }
 
-  /** Adds an invoice of a shape under the identifiers of its lines and taxes. */
+  /** Adds an invoice of a template under the identifiers of its lines and taxes. */
   add(
     shape: number,
     whose: { invoiceId: InvoiceId; subscriptionId: Id },
@@ -176,7 +176,7 @@ const NOT_KEPT: TemplatedInvoice = { shapeId: null, firstChargeId: null, firstTa
 const idsOf = (ids: Id | readonly Id[] | null, count: number): readonly Id[] =>
   typeof ids === 'bigint' ? Array.from({ length: count }, (_, line) => ids + BigInt(line)) : (ids ?? [])
 
-/** Identifiers in rising order, as they were drawn: mostly all in one stretch. */
+/** Identifiers in rising order, as they were drawn: mostly all in one range. */
 class Identifiers {
   readonly #runs: readonly IdRange[]
   #run = 0
@@ -210,8 +210,8 @@ class Identifiers {
 }
 
 /**
- * Returns the identifiers of shapes, in their order, null of those that too few invoices have; those that are not kept yet are. `shapeOf` has the place of its
- * shape for each invoice.
+ * Returns the identifiers of templates, in their order, null of those that too few invoices have; those that are not kept yet are. `shapeOf` has the place of its
+ * template for each invoice.
  */
 async function keepShapes(
   tx: Transaction,
@@ -255,7 +255,7 @@ const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number,
 const OF_CHARGES = Object.keys(CHARGE_COLUMNS) as (keyof ChargeRow)[]
 const OF_TAXES = Object.keys(TAX_COLUMNS) as (keyof TaxRow)[]
 
-/** Returns the lines and taxes of a shape without what is its invoice's own, and a text of all that they are. */
+/** Returns the lines and taxes of a template without what is its invoice's own, and a text of all that they are. */
 function sentOf(invoice: NewInvoice): NonNullable<TemplateLines['sent']> {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
@@ -263,7 +263,7 @@ function sentOf(invoice: NewInvoice): NonNullable<TemplateLines['sent']> {
   return { charges, taxes, key: keys.join('') }
 }
 
-/** Returns the different lines and taxes of shapes, once each, and the place of those of each shape, counted from 1. */
+/** Returns the different lines and taxes of templates, once each, and the place of those of each template, counted from 1. */
 function togetherOf(shapes: readonly TemplateLines[]): { sent: SentShapes; places: number[] } {
   const placeOf = new Map<string, number>()
   const all: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }

@@ -6,7 +6,7 @@ export interface InvoiceRow extends GivenFields {
   id: InvoiceId
   customerId: CustomerId
   customerVersion: number
-  /** Place and VAT number of the customer, frozen for the reports of taxes: they stay when he is made anonymous. */
+  /** Place and VAT number of the customer, frozen for the reports of taxes: both stay when the customer is made anonymous. */
   customerCountryId: bigint | null
   customerStateId: bigint | null
   customerVatNumber: string | null

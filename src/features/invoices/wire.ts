@@ -225,7 +225,7 @@ function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, 
   return leftMinor <= 0n ? null : later(nextTryDate, today)
 }
 
-/** Columns that an invoice has whether it exists or would be made, in two stretches. */
+/** Columns that an invoice has whether it exists or would be made, in two ranges. */
 const partyColumns = {
   Customer: described(
     recordColumn(customerShape, ({ customer }: PreviewParts) => customer),

@@ -157,7 +157,7 @@ test('a page of invoices of a customer who has 50,000, of which only those of th
   for (const isNewestFirst of [false, true]) {
     const page = { fromId: isNewestFirst ? 2n ** 40n : 0n, skip: 300, isNewestFirst }
     const plan = await planOf((db) => listInvoices(db, client.id, { customerId }, page, 101, '2026-01-01'))
-    // All invoices of the account are his, so that the index of all is as good as that of his.
+    // All invoices of the account belong to one customer, so that the index of all is as good as that of the customer.
     expect(plan).toMatch(/Merge Append[^]*Index Scan (Backward )?using invoices_(pkey|in_rows_of_customer) on invoices/)
     expect(plan).toMatch(/Index Scan using invoices_of_customer on invoices/)
     expect(plan).not.toMatch(/Seq Scan on invoices/)

@@ -170,7 +170,7 @@ async function keptTemplates(tx: Transaction, shapes: readonly PostingTemplate[]
 const DRAWS_MAX = 20
 
 /**
- * Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Returns the first of each stretch, and for
+ * Draws identifiers for the entries of invoices, in rising order: each invoice has `stride` that follow each other. Returns the first of each range, and for
  * how many invoices it has room. Those between are given to nobody.
  */
 async function drawFirsts(tx: Transaction, invoices: number, stride: number): Promise<IdRange[]> {

@@ -36,7 +36,7 @@ export type CollectionItem =
   | { what: 'contract'; name: string; day: IsoDate }
   | AnnouncedDebit
 
-/** A debit of a bank account, with what the payer finds on his statement; mandate and creditor are null where none is known. */
+/** A debit of a bank account, with what the payer finds on their statement; mandate and creditor are null where none is known. */
 export interface AnnouncedDebit {
   what: 'debit'
   number: bigint
@@ -60,7 +60,7 @@ export interface CollectionFacts extends Writer {
 interface Words {
   subject(accountName: string): string
   lead: string
-  /** A sentence about what the receiver can do; null where nothing is asked of him. */
+  /** A sentence about what the receiver can do; null where nothing is asked of them. */
   wish: string | null
 }
 

@@ -41,7 +41,7 @@ function factsOf({ name, colour, country, locale }: Sender): Fragment {
       || ',"totalMinor":"' || i.total_minor || '","balanceMinor":"' || i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor || '"}'`
 }
 
-/** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; he can be reached. */
+/** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; they can be reached. */
 export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) =>
   tx.rows(sql`${insertion(tx, queued, false)}`)
 

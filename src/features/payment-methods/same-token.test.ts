@@ -65,7 +65,7 @@ const removals = async ({ id }: TestClient) =>
     .reader(id)
     .rows<{ n: number }>(sql`select 1 as "n" from card_removals where account_id = ${id} and finished_at is null`)
 
-/** A customer whose card 4242 is a method, beside his primary one; `drop` deletes the method and has its card removed. */
+/** A customer whose card 4242 is a method, beside their primary one; `drop` deletes the method and has its card removed. */
 async function shop() {
   const { client, customerID, invoice } = await cardShop(service, null)
   const first = await addCard(client, customerID, GOOD)

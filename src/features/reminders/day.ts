@@ -65,7 +65,7 @@ export async function remindDay(
   })
 }
 
-/** Reminds some customers. They are locked, so that nobody is reminded of what he pays at the same moment, and nothing goes out twice. */
+/** Reminds some customers. They are locked, so that nobody is reminded of what they pay at the same moment, and nothing goes out twice. */
 async function remindSome(
   tx: Transaction,
   context: RequestContext,

@@ -164,7 +164,7 @@ const parts = (asAt: AsAt): Fragment => {
 const ageOn = (date: IsoDate): Fragment => fragment`
   case when due_date is null then -1 when due_date >= ${date} then 0 else least((${date}::date - due_date + 29) / 30, 5) end`
 
-/** Reads what each customer owed by age and currency on a day, and what of his money was not allocated then. */
+/** Reads what each customer owed by age and currency on a day, and what of their money was not allocated then. */
 export const agedByCustomer = (db: Snapshot, asAt: AsAt) =>
   db.portions<Aged>(
     sql`

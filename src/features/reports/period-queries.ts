@@ -28,7 +28,7 @@ export const inPeriod = (day: Fragment, { from, to }: ReportPeriod): Fragment =>
 export const inCurrency = (column: Fragment, { currency }: Pick<ReportPeriod, 'currency'>): Fragment =>
   currency === null ? NOTHING : fragment`and ${column} = ${currency}`
 
-/** Name of a customer as he is now: a company's own, of a person that of the company he belongs to, else first and last name. */
+/** Name of a customer as they are now: a company's own, of a person that of the company they belong to, else first and last name. */
 export const SHOWN_NAME = fragment`
   case when c.is_company then c.name else coalesce(nullif(c.company, ''), concat_ws(' ', c.name, nullif(c.last_name, ''))) end`
 

@@ -37,7 +37,7 @@ export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => P
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`
   d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.due_in_cycle_on <= ${until}`
 
-/** Lists the customers of the next subscriptions that are due in their cycle on a day, each as often as he has some, in identifier order. */
+/** Lists the customers of the next subscriptions that are due in their cycle on a day, each as often as they have some, in identifier order. */
 export const listCustomersInCycle = (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> =>
   listIds(
     db,

@@ -14,8 +14,8 @@ const NOBODY = 0n
 
 /**
  * Adds the facts that all steady subscriptions have in common, beside having a period behind them; whether components are to be read is settled by then, and
- * what else belongs to his invoice. They are one literal which ends with the others, because V8 makes objects of several spreads property by property: that was
- * a third of planning a shape.
+ * what else belongs to their invoice. They are one literal which ends with the others, because V8 makes objects of several spreads property by property: that was
+ * a third of making a shared plan.
  */
 const withSharedFacts = <Facts extends { lastFrom: IsoDate }>(facts: Facts) => ({
   id: NOBODY,

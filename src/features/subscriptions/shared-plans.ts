@@ -22,7 +22,7 @@ import {
 } from './shared-billing-queries.ts'
 
 /**
- * Shapes of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
+ * Shared plans of what steady subscriptions are billed: each is planned once in a run, and remembered from chunk to chunk with all that its plan was made of. Where
  * anything of that is another one, it is planned anew.
  */
 
@@ -33,14 +33,14 @@ export interface SharedPlan {
   state: string
 }
 
-/** A shape, null where its facts make no plain invoice, and the offer of its price that it was planned from: still the same when prices were last marked as changed. */
+/** A shared plan, null where its facts make no plain invoice, and the offer of its price that it was planned from: still the same when prices were last marked as changed. */
 interface KnownPlan {
   offer: string
   priceMark: bigint
   shape: SharedPlan | null
 }
 
-/** Memory of a run: the circumstances under which its shapes hold, and these by the facts of their group and the rest of their key. */
+/** Memory of a run: the circumstances under which its shared plans hold, and these by the facts of their group and the rest of their key. */
 interface Remembered {
   circumstances: string
   byFacts: Map<string, Map<string, KnownPlan>>
@@ -49,7 +49,7 @@ interface Remembered {
 
 const REMEMBERED = new WeakMap<object, Remembered>()
 
-/** Shapes remembered at a time: when there are more, all are planned again. */
+/** Shared plans remembered at a time: when there are more, all are planned again. */
 const PLANS_MAX = 5000
 
 /** Returns what a run remembers that still holds under the circumstances. */
@@ -62,13 +62,13 @@ function rememberedOf(memory: object = {}, about: unknown): Remembered {
   return begun
 }
 
-/** Subscriptions of a shape. */
+/** Subscriptions of a shared plan. */
 interface Planned {
   shape: SharedPlan
   members: readonly SharedBillingMember[]
 }
 
-/** Returns the shapes of steady subscriptions, whose customers are locked; left out are those that are billed individually. */
+/** Returns the shared plans of steady subscriptions, whose customers are locked; left out are those that are billed individually. */
 export async function sharedPlansOf(
   tx: Transaction,
   context: DueContext,
@@ -99,7 +99,7 @@ export async function sharedPlansOf(
   return found
 }
 
-/** Reads anew what the prices of remembered shapes offer, where something of prices was changed since, and confirms those that offer the same. */
+/** Reads anew what the prices of remembered shared plans offer, where something of prices was changed since, and confirms those that offer the same. */
 async function confirm(
   tx: Transaction,
   parts: readonly Part[],
@@ -121,7 +121,7 @@ function remember(to: Remembered, { group, key }: Part, known: KnownPlan): void 
   to.count += 1
 }
 
-/** Plans a shape; null where its facts make no plain invoice. */
+/** Makes a shared plan; null where its facts make no plain invoice. */
 function sharedPlanOf(
   facts: BillingFacts,
   plans: PlanContext,

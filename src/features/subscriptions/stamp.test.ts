@@ -22,7 +22,7 @@ import { groupsByFacts, splitGroups } from './shared-plans.ts'
 import { planSharedBilling } from './shared-billing.ts'
 
 /**
- * Subscriptions that are billed by their shapes leave what they leave when each is planned and written on its own: every row of every table, to the byte,
+ * Subscriptions that are billed by shared plans leave what they leave when each is planned and written on its own: every row of every table, to the byte,
  * identifiers included, and the ledger as its view shows it, except for the identifiers and links of its entries.
  */
 
@@ -45,7 +45,7 @@ const OF_THE_MOMENT: Readonly<Record<string, string>> = {
   subscription_billing: 'due_in_cycle_on,cycle_day',
 }
 
-/** Tables in which lines, taxes and entries stand: with a shape, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
+/** Tables in which lines, taxes and entries stand: with a template, in a batch, or as rows. What the views show of them is compared, entries of the ledger in their order. */
 const ELSEWHERE = new Set([
   ...['charge_rows', 'invoice_tax_rows', 'invoice_templates', 'invoice_template_charges', 'invoice_template_taxes'],
   ...['ledger_rows', 'posting_templates', 'posting_template_entries', 'ledger_packs', 'ledger'],
@@ -113,10 +113,10 @@ const LASTING = {
   method: null,
 }
 
-/** So many that lines of their components are kept with a shape in one of two chunks, and are rows in another. */
+/** So many that lines of their components are kept with a template in one of two chunks, and are rows in another. */
 const ALIKE = Array.from({ length: LEAST_OF_COMPONENTS + 3 })
 
-/** Customers who are alike, and so are their subscriptions except for what happens to them: some of them share a shape. */
+/** Customers who are alike, and so are their subscriptions except for what happens to them: some of them share a plan. */
 const CROWD = fc.tuple(
   CUSTOMERS.map((wish) => ({ ...wish, unallocated: 0, isSuspended: false, hasCard: false })),
   SUBSCRIPTIONS.map((one) => ({ ...one, ...LASTING })),
@@ -442,7 +442,7 @@ async function listAlike(tx: Transaction, customers: readonly CustomerId[], day:
   return groupsByFacts(tx, splitGroups(groups, await listTaxRules(tx, tx.account)), due)
 }
 
-/** Counts of what was billed by shapes: subscriptions, those with components, those of them that shared a shape, and shapes with lines of some kinds; invoices whose lines of components are kept, or are rows. */
+/** Counts of what was billed by shared plans: subscriptions, those with components, those of them that shared a plan, and templates with lines of some kinds; invoices whose lines of components are kept, or are rows. */
 const counts = { stamped: 0, components: 0, shared: 0, zero: 0, metered: 0, rises: 0, kept: 0, rows: 0 }
 
 /** Counts the invoices of a day by where their lines of components stand. */
@@ -456,7 +456,7 @@ async function countPlaces(tx: Transaction, day: IsoDate): Promise<void> {
   counts.rows += found?.rows ?? 0
 }
 
-/** The customers whose subscriptions are billed by their shapes on a day, and the others. */
+/** The customers whose subscriptions are billed by shared plans on a day, and the others. */
 async function partsOf(tx: Transaction, { day, customers }: Due): Promise<CustomerId[][]> {
   const account = await getAccount(tx, tx.account)
   const plans = await planContext(tx, { account, moment: { ...momentOf(account, Date.now), today: day } })

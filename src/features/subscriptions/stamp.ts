@@ -17,12 +17,12 @@ import { moveToState } from './state-queries.ts'
 import { type SharedPlan, sharedPlansOf } from './shared-plans.ts'
 import { writeComponentsOf } from './written-components.ts'
 
-/** Billing steady subscriptions by their shapes: the plan of a shape is written for all who share it. */
+/** Billing steady subscriptions by their shared plans: each is written for all subscriptions that have it. */
 
 const NOTHING_SHARED = { plans: [], isAll: false }
 
 /**
- * Bills the steady subscriptions of locked customers that are due on a day. Returns a plan for each, one for all of a shape, and whether
+ * Bills the steady subscriptions of locked customers that are due on a day. Returns the plan of each, shared by those that have it in common, and whether
  * nothing else is due.
  */
 export async function billShared(
@@ -45,7 +45,7 @@ export async function billShared(
   return { plans: found.map(({ shape }) => shape.plan), isAll: dueCount === found.length }
 }
 
-/** A subscription that is billed by a shape. */
+/** A subscription that is billed by a shared plan. */
 interface Found {
   member: SharedBillingMember
   shape: SharedPlan

@@ -178,7 +178,7 @@ export interface DeduplicatedRows<Row> {
 const DISTINCT_MAX = 64
 
 /**
- * Parts rows, in their order, into stretches with few distinct combinations of the named properties. Most columns of many rows repeat a
+ * Parts rows, in their order, into ranges with few distinct combinations of the named properties. Most columns of many rows repeat a
  * handful of values: a name, a price, a period. These travel and are read once, and every row only has the position of its own.
  */
 export function deduplicated<Row>(rows: readonly Row[], keys: readonly (keyof Row)[]): DeduplicatedRows<Row>[] {

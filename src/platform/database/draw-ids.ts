@@ -18,7 +18,7 @@ export interface Draw {
 }
 
 /**
- * Draws identifiers from sequences. Returns those of each, in rising order, as stretches: mostly one, more where another writer drew in between. A
+ * Draws identifiers from sequences. Returns those of each, in rising order, as ranges: mostly one, more where another writer drew in between. A
  * sequence gives a session ever higher ones, so nothing is sorted.
  */
 export async function drawIds(tx: Transaction, draws: readonly Draw[]): Promise<IdRange[][]> {
@@ -49,6 +49,6 @@ function rangesOf(ids: readonly Id[]): IdRange[] {
   return found
 }
 
-/** Returns the identifiers of stretches one by one. */
+/** Returns the identifiers of ranges one by one. */
 export const idsOfRanges = (stretches: readonly IdRange[]): Id[] =>
   stretches.flatMap(({ first, count }) => Array.from({ length: count }, (_, place) => first + BigInt(place)))

@@ -38,7 +38,7 @@ export interface DueCustomers extends DueDay {
 export const nextOf = ({ limit, skip = 0 }: DueCustomers): Fragment => fragment`limit ${limit} offset ${skip}`
 
 /**
- * Returns the customers of the next records of two lists together, each as often as he has some, in identifier order. Where a list is as long as it may be, the
+ * Returns the customers of the next records of two lists together, each as often as they have some, in identifier order. Where a list is as long as it may be, the
  * other may reach further: nothing behind its end is taken.
  */
 export function nextOfBoth(some: readonly CustomerId[], others: readonly CustomerId[], limit: number): CustomerId[] {
@@ -48,7 +48,7 @@ export function nextOfBoth(some: readonly CustomerId[], others: readonly Custome
 
 export interface DueStatements {
   table: DueTable
-  /** Lists the customers of the next records that are due on a day, each as often as he has records, in identifier order; paused customers too. */
+  /** Lists the customers of the next records that are due on a day, each as often as they have records, in identifier order; paused customers too. */
   listCustomers(db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]>
   /** Finds the first day after another, up to a last one, with a record due of a customer that is not paused. */
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>

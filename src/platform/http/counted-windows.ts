@@ -9,7 +9,7 @@ interface Window {
   untilMs: number
 }
 
-/** Bits of an address of IPv6 that name a network; the rest its subscriber chooses anew as often as he likes (RFC 6177). */
+/** Bits of an address of IPv6 that name a network; the rest its subscriber chooses anew as often as they like (RFC 6177). */
 const NETWORK_BYTES = 64 / 8
 
 /** Returns the name under which requests of an address are counted: of IPv6 its network. An IPv4 address is the same in either spelling. */

@@ -6,7 +6,7 @@ import { UNTIL } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Customers of one pass of a run that one worker at a time bills: after the first identifier, up to the last. */
-export interface RunPart {
+export interface RunSlice {
   runId: Id
   day: IsoDate
   /** Place of its kinds in the order of a day, from 0. */
@@ -16,13 +16,13 @@ export interface RunPart {
   holder: string
 }
 
-/** Divides a pass into parts that end with these customers, in place of all parts that the run has, and wakes other workers. */
-export const replaceParts = async (
+/** Divides a pass into slices that end with these customers, in place of all slices that the run has, and wakes other workers. */
+export const replaceSlices = async (
   tx: Transaction,
   runId: Id,
   pass: { day: IsoDate; phase: number; lasts: readonly CustomerId[] },
 ): Promise<void> => {
-  await deleteParts(tx, runId)
+  await deleteSlices(tx, runId)
   await tx.rows(sql`
     insert into billing_run_parts (account_id, billing_run_id, last_customer_id, after_customer_id, day, phase)
     select ${tx.account}, ${runId}, last, lag(last, 1, 0::bigint) over (order by last), ${pass.day}, ${pass.phase}
@@ -30,14 +30,14 @@ export const replaceParts = async (
   await tx.rows(sql`select pg_notify('billing_run_part', '')`)
 }
 
-export const deleteParts = (tx: Transaction, runId: Id) =>
+export const deleteSlices = (tx: Transaction, runId: Id) =>
   tx.rows(sql`delete from billing_run_parts where account_id = ${tx.account} and billing_run_id = ${runId}`)
 
 const IS_HELD = fragment`coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)`
 
-/** Takes a part that nobody holds, under a lease; undefined where there is none. */
-export const leasePart = (tx: Transaction, runId: Id, holder: string) =>
-  firstRow<RunPart>(
+/** Takes a slice that nobody holds, under a lease; undefined where there is none. */
+export const leaseSlice = (tx: Transaction, runId: Id, holder: string) =>
+  firstRow<RunSlice>(
     tx,
     sql`
     update billing_run_parts set holder = ${holder}::uuid, leased_until = ${UNTIL}
@@ -48,26 +48,26 @@ export const leasePart = (tx: Transaction, runId: Id, holder: string) =>
     returning billing_run_id as "runId", day, phase, after_customer_id as "afterId", last_customer_id as "lastId", holder`,
   )
 
-const held = (tx: Transaction, { runId, lastId, holder }: RunPart) => fragment`
+const held = (tx: Transaction, { runId, lastId, holder }: RunSlice) => fragment`
   account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = ${lastId} and holder = ${holder}::uuid`
 
-/** Renews the lease of a part, with the customer up to whom it is billed; false where it is another's now. */
-export const renewPart = async (tx: Transaction, part: RunPart): Promise<boolean> =>
+/** Renews the lease of a slice, with the customer up to whom it is billed; false where it is another's now. */
+export const renewSlice = async (tx: Transaction, slice: RunSlice): Promise<boolean> =>
   (await firstRow(
     tx,
-    sql`update billing_run_parts set leased_until = ${UNTIL}, after_customer_id = ${part.afterId} where ${held(tx, part)} returning holder`,
+    sql`update billing_run_parts set leased_until = ${UNTIL}, after_customer_id = ${slice.afterId} where ${held(tx, slice)} returning holder`,
   )) !== undefined
 
-/** Lets go of a part that is not through, so that the next worker need not wait for the lease to lapse. */
-export const releasePart = (tx: Transaction, part: RunPart) =>
+/** Lets go of a slice that is not through, so that the next worker need not wait for the lease to lapse. */
+export const releaseSlice = (tx: Transaction, slice: RunSlice) =>
   tx.rows(
-    sql`update billing_run_parts set leased_until = null, after_customer_id = ${part.afterId} where ${held(tx, part)}`,
+    sql`update billing_run_parts set leased_until = null, after_customer_id = ${slice.afterId} where ${held(tx, slice)}`,
   )
 
-export const deletePart = (tx: Transaction, part: RunPart) =>
-  tx.rows(sql`delete from billing_run_parts where ${held(tx, part)}`)
+export const deleteSlice = (tx: Transaction, slice: RunSlice) =>
+  tx.rows(sql`delete from billing_run_parts where ${held(tx, slice)}`)
 
-export const countParts = async (db: Queryable, account: AccountId, runId: Id): Promise<number> =>
+export const countSlices = async (db: Queryable, account: AccountId, runId: Id): Promise<number> =>
   (
     await oneRow<{ n: number }>(
       db,
@@ -75,8 +75,8 @@ export const countParts = async (db: Queryable, account: AccountId, runId: Id): 
     )
   ).n
 
-/** Lists runs of the whole database that have parts which nobody holds. */
-export const listRunsWithParts = (db: Queryable) =>
+/** Lists runs of the whole database that have slices which nobody holds. */
+export const listRunsWithSlices = (db: Queryable) =>
   db.rows<{ account: AccountId; id: Id }>(
     sql`select account_id as "account", billing_run_id as "id" from list_runs_with_parts()`,
   )

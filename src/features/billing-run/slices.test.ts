@@ -4,12 +4,12 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, checkBooks, differencesOf } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { RunDeps } from './chunk.ts'
-import { helpRun } from './parts.ts'
-import { countParts, leasePart } from './parts-queries.ts'
+import { helpRun } from './slices.ts'
+import { countSlices, leaseSlice } from './slice-queries.ts'
 import { insertSubscribers, moveLeases, newRun, rateTermOf } from './run.testing.ts'
 import { workRun } from './run.ts'
 
-/** Large passes of a run are billed in parts, by whoever is there: every customer once, and whoever dies costs his lease. */
+/** Large passes of a run are billed in slices, by whoever is there: every customer once, and whoever dies costs their lease. */
 
 const service = await startTestService()
 const CUSTOMERS = 120
@@ -18,7 +18,7 @@ const deps: RunDeps = {
   realClock: Date.now,
   order: ORDER_OF_DAY,
   chunk: 5,
-  partSize: 50,
+  sliceSize: 50,
 }
 const STRANGER = '00000000-0000-4000-8000-000000000000'
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
   run = await newRun(service, client.id, '2027-01-01')
 })
 
-const partsLeft = () => countParts(service.db.reader(client.id), client.id, run)
+const slicesLeft = () => countSlices(service.db.reader(client.id), client.id, run)
 
 async function expectBilled(): Promise<void> {
   const found = (await client.get(`/v1/billingruns/${run}`)).body
@@ -44,7 +44,7 @@ async function expectBilled(): Promise<void> {
   const invoices = (await client.get('/v1/invoices?page_size=200')).body
   expect(new Set(invoices.map(({ customerID }: any) => customerID)).size).toBe(CUSTOMERS)
   // Numbers without a gap are among what is verified.
-  expect(await partsLeft()).toBe(0)
+  expect(await slicesLeft()).toBe(0)
   expect(await differencesOf(service, client)).toEqual([])
   await checkBooks(service, client)
 }
@@ -64,7 +64,7 @@ test('a run is billed by the worker that leads it and by those that help, each c
   await expectBilled()
 })
 
-test('a part whose worker died is billed by another when its lease has lapsed, from where it was', async () => {
+test('a slice whose worker died is billed by another when its lease has lapsed, from where it was', async () => {
   let looks = 0
   const held = async (by: string): Promise<void> => {
     await service.db.transaction(client.id, (tx) =>
@@ -76,9 +76,10 @@ test('a part whose worker died is billed by another when its lease has lapsed, f
   let leftWhileHeld = 0
   await workRun(deps, client.id, run, async () => {
     looks += 1
-    if (looks === 1) expect(await service.db.transaction(client.id, (tx) => leasePart(tx, run, STRANGER))).toBeDefined()
-    // All other parts are through, and the worker that leads the run waits for this one.
-    if (looks > 1 && leftWhileHeld === 0 && (await partsLeft()) === 1) {
+    if (looks === 1)
+      expect(await service.db.transaction(client.id, (tx) => leaseSlice(tx, run, STRANGER))).toBeDefined()
+    // All other slices are through, and the worker that leads the run waits for this one.
+    if (looks > 1 && leftWhileHeld === 0 && (await slicesLeft()) === 1) {
       leftWhileHeld = 1
       await held('-1 second')
     }
@@ -87,7 +88,7 @@ test('a part whose worker died is billed by another when its lease has lapsed, f
   await expectBilled()
 })
 
-test('workers that bill parts do not keep the run for a leader that died: another leads it when its lease has lapsed', async () => {
+test('workers that bill slices do not keep the run for a leader that died: another leads it when its lease has lapsed', async () => {
   const died = workRun(deps, client.id, run, () => {
     throw new Error('killed here')
   })
@@ -98,7 +99,7 @@ test('workers that bill parts do not keep the run for a leader that died: anothe
   await expectBilled()
 })
 
-test('a leader that dies while it divides a pass leaves no part of it: where none is left, a pass is over', async () => {
+test('a leader that dies while it divides a pass leaves no slice of it: where none is left, a pass is over', async () => {
   let looks = 0
   const dying: RunDeps['order'] = ORDER_OF_DAY.map((kinds) =>
     kinds.map((kind) => ({
@@ -110,15 +111,15 @@ test('a leader that dies while it divides a pass leaves no part of it: where non
       },
     })),
   )
-  const died = workRun({ ...deps, order: dying, partSize: 20 }, client.id, run)
+  const died = workRun({ ...deps, order: dying, sliceSize: 20 }, client.id, run)
   await expect(died).rejects.toThrow('killed here')
-  expect(await partsLeft()).toBe(0)
+  expect(await slicesLeft()).toBe(0)
   await moveLeases(service, client.id, '-1 second')
-  expect(await workRun({ ...deps, partSize: 20 }, client.id, run)).toMatchObject({ run: { done: CUSTOMERS } })
+  expect(await workRun({ ...deps, sliceSize: 20 }, client.id, run)).toMatchObject({ run: { done: CUSTOMERS } })
   await expectBilled()
 })
 
-test('a worker that is told to stop lets go of its part at once', async () => {
+test('a worker that is told to stop lets go of its slice at once', async () => {
   let isTold = false
   await workRun(deps, client.id, run, async () => {
     if (isTold) return
@@ -140,8 +141,8 @@ test('a worker that is told to stop lets go of its part at once', async () => {
 
 test('a small pass is not divided', async () => {
   let most = 0
-  await workRun({ ...deps, partSize: CUSTOMERS + 1 }, client.id, run, async () => {
-    most = Math.max(most, await partsLeft())
+  await workRun({ ...deps, sliceSize: CUSTOMERS + 1 }, client.id, run, async () => {
+    most = Math.max(most, await slicesLeft())
   })
   expect(most).toBe(0)
   await expectBilled()
@@ -154,7 +155,7 @@ test('a chunk that passes over somebody does not hold the row of its run while i
       sql`select customer_id from customers where account_id = ${client.id} order by customer_id limit 1 for no key update`,
     )
     await tx.rows(sql`select account_id from account_counters where account_id = ${client.id} for update`)
-    led = workRun({ ...deps, partSize: CUSTOMERS + 1 }, client.id, run)
+    led = workRun({ ...deps, sliceSize: CUSTOMERS + 1 }, client.id, run)
     const waiting = () =>
       service.db.unscoped.rows(sql`
         select l.pid from pg_locks l join pg_locks d on d.pid = l.pid and d.relation = 'account_counters'::regclass

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sql } from '../../platform/database/sql.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { addPackage, checkBooks, differencesOf, moveTo } from '../../../test/support/shop.ts'
-import { countParts } from './parts-queries.ts'
+import { countSlices } from './slice-queries.ts'
 import {
   countRows,
   insertSubscribers,
@@ -20,7 +20,7 @@ const WORKERS = 3
 const CUSTOMERS = 150
 const service = await startTestService()
 
-/** Ends all leases, also those of workers that live: these must notice on their own that another has their part. */
+/** Ends all leases, also those of workers that live: these must notice on their own that another has their slice. */
 const endLeases = (account: bigint) =>
   service.db.transaction(account, async (tx) => {
     await tx.rows(
@@ -44,7 +44,7 @@ const countInCycle = async (account: bigint, day: string): Promise<number> =>
       select count(*)::integer as "n" from subscription_billing where account_id = ${account} and due_in_cycle_on = ${day}`)
   )[0]!.n
 
-/** Kills workers that bill first periods, each subscription on its own, or the third month of all, by their shape. */
+/** Kills workers that bill first periods, each subscription on its own, or the third month of all, by shared plans. */
 async function killInRun(day: '2027-01-01' | '2027-03-01'): Promise<void> {
   const client = await service.newAccount({ clockAt: '2027-01-01T08:00:00.000Z' })
   const plan = await addPackage(client)
@@ -56,7 +56,7 @@ async function killInRun(day: '2027-01-01' | '2027-03-01'): Promise<void> {
   }
   const before = (await countRows(service, client.id)).invoices
   const run = await newRun(service, client.id, day)
-  const about = { connection: service.connection, account: client.id, run, chunk: 3, partSize: 20 }
+  const about = { connection: service.connection, account: client.id, run, chunk: 3, sliceSize: 20 }
   const all = Array.from({ length: WORKERS }, () => startSharingProcess(about))
   onTestFinished(() => all.forEach(({ child }) => child.kill('SIGKILL')))
   let working = all
@@ -72,7 +72,7 @@ async function killInRun(day: '2027-01-01' | '2027-03-01'): Promise<void> {
   if (before > 0) expect(await countInCycle(client.id, '2027-04-01')).toBe(CUSTOMERS)
   const counted = { Done: CUSTOMERS, Total: CUSTOMERS, Invoices: CUSTOMERS, Failed: 0 }
   expect((await client.get(`/v1/billingruns/${run}`)).body).toMatchObject({ State: 'done', ...counted })
-  expect(await countParts(service.db.reader(client.id), client.id, run)).toBe(0)
+  expect(await countSlices(service.db.reader(client.id), client.id, run)).toBe(0)
   // Numbers without a gap are among what is verified.
   expect(await differencesOf(service, client)).toEqual([])
   await checkBooks(service, client)
