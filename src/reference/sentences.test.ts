@@ -15,12 +15,12 @@ const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.me
 }
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
 
-test('every tag has an introduction, every operation a summary: add it to TAG_SENTENCES, or where the operation is declared', () => {
+test('every tag has an introduction (`introduced`), every operation a summary: say it where they are declared', () => {
   expect(document.tags.filter(({ description }) => !description?.endsWith('.')).map(({ name }) => name)).toEqual([])
   expect(operations.filter(({ summary }) => !summary).map(({ operationId }) => operationId)).toEqual([])
 })
 
-test('every parameter has a sentence: describe it where it is declared, or add its name to PARAMETER_SENTENCES', () => {
+test('every parameter has a sentence: say it where it is declared, one of a path by `pathParameter`', () => {
   const silent = operations.flatMap(({ operationId, parameters = [] }) =>
     parameters
       .filter(({ description, schema }) => !description && !schema?.description)

@@ -1,8 +1,29 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { hasLeftOut, isSentence } from '../../src/platform/http/sentences.ts'
 
 /** Each field of openapi.json has a sentence about its meaning, and where it may be left out of a body one about that. */
+
+/** Matches what a description has about how a value is written, what else its field is called, and where it may be left out. */
+const FORM = new RegExp(
+  [
+    '(Calendar date|Instant)(: a date such as [^.]*)?(, in real time)?',
+    'In any letter case|ISO 4217 code|ISO 3166-1 numeric code|A UUID',
+    'A fraction from 0 to 1(: 0\\.19 is 19 %)?|An amount in major units, with at most the decimals of its currency',
+    'A price per unit, up to 8 decimals|Units, up to 8 decimals|Given together with TermType',
+    'Also taken as [\\w, ]+|(Left out, |Required unless )[^.]*',
+  ].join('|'),
+  'g',
+)
+
+/** Matches a description that has what leaving out its field means. */
+const LEAVING_OUT = /left out|required unless|\bdefault\b/i
+
+/** Returns whether a description is about the meaning of its field. */
+const isSentence = (description: unknown): description is string =>
+  typeof description === 'string' && /\w/.test(description.replace(FORM, ''))
+
+/** Returns whether a description has what leaving out its field means. */
+const hasLeftOut = (description: unknown): boolean => LEAVING_OUT.test(String(description))
 
 interface Described {
   description?: string
@@ -67,7 +88,7 @@ test('every field has a sentence: describe it where it is declared', () => {
   expect(placesOf([...ofComponents, ...ofOperations].filter(({ field }) => !isSentence(field.description)))).toEqual([])
 })
 
-test('every field that may be left out of a body has what that means: say it where it is declared, or in left-out.ts', () => {
+test('every field that may be left out of a body has what that means: say it where it is declared', () => {
   const sent = sentComponents()
   const silent = ofComponents.filter(
     ({ place, field, isRequired }) =>

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -21,7 +22,7 @@ import { warningsOfAccount } from './warnings.ts'
 import { accountEtag, AccountIn, AccountOut, accountToWire, LogoRecordOut } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Account'
+const tag = introduced('Account', 'The account itself: name, address, zone, language, currency, documents and logo.')
 const LOGO_BYTES_MAX = 512 * 1024
 const LOGO_TYPES = ['image/png', 'image/jpeg']
 

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -129,7 +130,7 @@ export function accountEtag(a: AccountSettings): string {
 }
 
 const inputs = {
-  Name: described(optional(text()), 'The name of the account; it stands on documents, pages and mails.'),
+  Name: described(optional(text()), 'The name of the account; it stands on documents, pages and mails.', LEFT_OUT.kept),
   TimeZone: described(
     optional(
       text({
@@ -138,45 +139,79 @@ const inputs = {
       }),
     ),
     'The time zone (IANA name) whose calendar decides which day it is.',
+    LEFT_OUT.kept,
   ),
-  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
-  Email: described(optional(email()), SHARED.Email),
-  Tel: described(optional(text()), SHARED.Tel),
-  WebPage: described(optional(text()), 'The address of the website.'),
-  Address1: described(optional(text()), SHARED.Address1),
-  Address2: described(optional(text()), SHARED.Address2),
-  City: described(optional(text()), SHARED.City),
-  State: described(optional(text()), 'The state or province of the address of the account.'),
-  Country: described(optional(text()), 'The name of the country.'),
-  ZipCode: described(optional(text()), SHARED.ZipCode),
+  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode, LEFT_OUT.kept),
+  Email: described(optional(email()), SHARED.Email, LEFT_OUT.keptOrCleared),
+  Tel: described(optional(text()), SHARED.Tel, LEFT_OUT.keptOrCleared),
+  WebPage: described(optional(text()), 'The address of the website.', LEFT_OUT.keptOrCleared),
+  Address1: described(optional(text()), SHARED.Address1, LEFT_OUT.keptOrCleared),
+  Address2: described(optional(text()), SHARED.Address2, LEFT_OUT.keptOrCleared),
+  City: described(optional(text()), SHARED.City, LEFT_OUT.keptOrCleared),
+  State: described(optional(text()), 'The state or province of the address of the account.', LEFT_OUT.keptOrCleared),
+  Country: described(optional(text()), 'The name of the country.', LEFT_OUT.keptOrCleared),
+  ZipCode: described(optional(text()), SHARED.ZipCode, LEFT_OUT.keptOrCleared),
   VatNo: described(
     optional(text({ takesNumbers: true })),
     'The VAT number, which decides with the country which taxes hold and stands on documents.',
+    LEFT_OUT.keptOrCleared,
   ),
-  BankDetails: described(optional(longText()), 'The bank account to which customers pay; it stands on invoices.'),
-  Locale: described(optional(languageTag()), 'The language of documents and mails, as `de` or `en-GB`.'),
-  Notes: described(optional(longText()), 'The notes that invoices carry which have none of their own.'),
-  Terms: described(optional(longText()), 'The terms of payment that invoices carry which have none of their own.'),
-  Texts: optional(accountTexts()),
-  PaymentTermDays: described(optional(whole(0, PAYMENT_TERM_DAYS_MAX)), 'After how many days invoices are due.'),
-  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv),
-  NextInvoiceNum: described(optional(whole(1, INVOICE_NUMBER_MAX)), 'The number that the next invoice gets.'),
+  BankDetails: described(
+    optional(longText()),
+    'The bank account to which customers pay; it stands on invoices.',
+    LEFT_OUT.keptOrCleared,
+  ),
+  Locale: described(
+    optional(languageTag()),
+    'The language of documents and mails, as `de` or `en-GB`.',
+    'Left out, it stays as it is; null makes it `en`.',
+  ),
+  Notes: described(
+    optional(longText()),
+    'The notes that invoices carry which have none of their own.',
+    LEFT_OUT.keptOrCleared,
+  ),
+  Terms: described(
+    optional(longText()),
+    'The terms of payment that invoices carry which have none of their own.',
+    LEFT_OUT.keptOrCleared,
+  ),
+  Texts: leftOut(optional(accountTexts()), LEFT_OUT.keptOrCleared),
+  PaymentTermDays: described(
+    optional(whole(0, PAYMENT_TERM_DAYS_MAX)),
+    'After how many days invoices are due.',
+    'Left out, it stays as it is; null makes it 0.',
+  ),
+  numDaysBeforeToInv: described(
+    optional(whole(0, LEAD_DAYS_MAX)),
+    SHARED.numDaysBeforeToInv,
+    'Left out, it stays as it is; null makes it 0.',
+  ),
+  NextInvoiceNum: described(
+    optional(whole(1, INVOICE_NUMBER_MAX)),
+    'The number that the next invoice gets.',
+    LEFT_OUT.kept,
+  ),
   isAutoApplyUnallocated: described(
     optional(flag()),
     'Whether new invoices are paid from unallocated money of their customer.',
+    'Left out, it stays as it is; null makes it true.',
   ),
-  MailFrom: described(optional(email()), 'The address that mails come from.'),
+  MailFrom: described(optional(email()), 'The address that mails come from.', LEFT_OUT.keptOrCleared),
   Colour: described(
     optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
     'The colour of documents and pages, as `#1d4f73`; null is the one of the service.',
+    LEFT_OUT.keptOrCleared,
   ),
   TestMailTo: described(
     optional(email()),
     'The one address to which mail of a test account goes; null holds all of it back.',
+    LEFT_OUT.keptOrCleared,
   ),
   LockDate: described(
     optional(date()),
     'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
+    LEFT_OUT.keptOrCleared,
   ),
 } satisfies Properties
 

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, type Writing, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Snapshot, Transaction } from '../../platform/database/database.ts'
@@ -39,7 +40,10 @@ import {
 } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Adjustments'
+const tag = introduced(
+  'Adjustments',
+  'Positive adjustments add to what a customer owes (interest, opening balances); negative ones take from it (bad debt).',
+)
 
 const answerOf = (record: AdjustmentRecord, context: RequestContext): Answer => ({
   status: 200,

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/money/postings.ts'
 import type { Writing } from '../../kernel/context.ts'
@@ -106,25 +107,44 @@ const typeWord = () => word(TYPES, { anyCase: true })
 
 const LIST_TYPES = [...TYPES, 'all'] as const
 export const listFilters = {
-  type: required(word(LIST_TYPES, { anyCase: true }), 'Type'),
-  customerID: optional(reference()),
-  AdjustmentType: optional(word(KINDS, { anyCase: true })),
-  Ref: optional(text({ takesNumbers: true })),
+  type: described(
+    required(word(LIST_TYPES, { anyCase: true }), 'Type'),
+    'The side of the adjustment: positive adds to what the customer owes, negative takes from it.',
+  ),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  AdjustmentType: described(
+    optional(word(KINDS, { anyCase: true })),
+    'Limits the list to adjustments of this kind.',
+    LEFT_OUT.all,
+  ),
+  Ref: described(optional(text({ takesNumbers: true })), 'Limits the list to records with this Ref.', LEFT_OUT.all),
 } satisfies Properties
 
 export const GetQuery = objectOf({
-  type: required(typeWord(), 'Type'),
-  adjustmentID: required(requiredReference(), ...IDENTIFIERS),
-  customerID: required(requiredReference()),
+  type: described(
+    required(typeWord(), 'Type'),
+    'The side of the adjustment: positive adds to what the customer owes, negative takes from it.',
+  ),
+  adjustmentID: described(required(requiredReference(), ...IDENTIFIERS), identifies('adjustment')),
+  customerID: described(required(requiredReference()), identifies('customer')),
 })
 
 /** Names of what is deleted: the interface leaves open where they stand, so query and body both do. */
 const naming = {
-  type: described(optional(typeWord(), 'Type'), 'The side of the adjustment: positive or negative.'),
-  adjustmentID: described(optional(reference(), ...IDENTIFIERS), identifies('adjustment')),
-  customerID: described(optional(reference()), identifies('customer')),
+  type: described(
+    optional(typeWord(), 'Type'),
+    'The side of the adjustment: positive or negative.',
+    LEFT_OUT.fromQuery,
+  ),
+  adjustmentID: described(optional(reference(), ...IDENTIFIERS), identifies('adjustment'), LEFT_OUT.fromQuery),
+  customerID: described(optional(reference()), identifies('customer'), LEFT_OUT.fromQuery),
 } satisfies Properties
-export const Naming = objectOf(naming)
+const FROM_BODY = 'Left out, the body names it.'
+export const Naming = objectOf({
+  type: described(naming.type, 'The side of the adjustment.', FROM_BODY),
+  adjustmentID: described(naming.adjustmentID, identifies('adjustment'), FROM_BODY),
+  customerID: described(naming.customerID, 'The customer of the adjustment.', FROM_BODY),
+})
 export const NamingIn = objectOf(naming, { name: 'AdjustmentChoice' })
 export type NamingBody = BodyOf<typeof naming>
 
@@ -137,11 +157,17 @@ const common = {
   DueDate: described(
     optional(date()),
     'The day until which a positive adjustment is to be paid, not before Date. Required of positive ones, and only of them.',
+    'Left out of a negative one.',
   ),
-  Memo: described(optional(longText()), 'A note of your own. On a credit note without a Reason it is printed.'),
+  Memo: described(
+    optional(longText()),
+    'A note of your own. On a credit note without a Reason it is printed.',
+    LEFT_OUT.none,
+  ),
   TaxReliefDate: described(
     optional(date()),
     'The day on which the tax of the bad debt is taken back; null where it is not.',
+    'Left out, the tax of a bad debt is not taken back.',
   ),
 } satisfies Properties
 
@@ -156,9 +182,9 @@ const adding = {
   ),
   Type: described(common.Type, 'The side: positive adds to what the customer owes, negative takes from it.'),
   Ref: described(required(text()), 'A reference of your own; of a credit note its number.'),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
   invoiceID: creditedInvoice(),
-  Reason: creditReason(),
+  Reason: leftOut(creditReason(), LEFT_OUT.none),
   Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
 } satisfies Properties
 export const AddIn = withoutListWhereAutoApply(
@@ -167,16 +193,23 @@ export const AddIn = withoutListWhereAutoApply(
 export type AddBody = BodyOf<typeof adding>
 
 const editing = {
-  ...common,
+  ...whenLeftOut(common, {
+    Memo: 'Left out, it is cleared; that of a note that was sent stays.',
+    TaxReliefDate: 'Left out, it stays as it is; null ends the relief.',
+  }),
   AdjustmentType: described(common.AdjustmentType, 'The kind of the adjustment, which an edit cannot change.'),
   Type: described(common.Type, 'The side of the adjustment, which an edit cannot change.'),
   AdjustmentID: described(
     required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
     identifies('adjustment that is edited'),
   ),
-  Ref: described(optional(text()), 'A reference of your own; of a credit note its number.'),
-  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply),
-  Reason: creditReason(),
+  Ref: described(
+    optional(text()),
+    'A reference of your own; of a credit note its number.',
+    'Left out, that of a credit note stays, and any other is cleared.',
+  ),
+  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  Reason: leftOut(creditReason(), LEFT_OUT.kept),
   LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
 } satisfies Properties
 export const EditIn = withoutListWhereAutoApply(

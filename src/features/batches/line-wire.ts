@@ -1,3 +1,4 @@
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -54,13 +55,17 @@ export const lineShape = recordShape<PaymentRecord>()('BatchPayment', {
 })
 
 const entry = {
-  allocationID: described(optional(reference()), identifies('allocation')),
+  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
   amount: described(
     required(positiveAmount(), 'amountApplied'),
     'How much of the payment goes to the invoice, over 0.',
   ),
-  invoiceID: described(optional(reference()), identifies('invoice')),
-  invoiceNumber: described(optional(invoiceNumber()), 'The number of the invoice, where invoiceID is not given.'),
+  invoiceID: described(optional(reference()), identifies('invoice'), 'Left out, invoiceNumber names the invoice.'),
+  invoiceNumber: described(
+    optional(invoiceNumber()),
+    'The number of the invoice, where invoiceID is not given.',
+    'Left out, invoiceID names the invoice, which counts before it.',
+  ),
 } satisfies Properties
 
 const EntryIn = objectOf(entry, { name: 'PaymentAppliedInput', ignored: ['paymentID'] })
@@ -69,9 +74,9 @@ const inputs = {
   BatchToken: described(required(guid()), 'The token by which requests name the batch.'),
   customerID: described(required(requiredReference()), identifies('customer')),
   Amount: described(required(positiveAmount()), 'The amount that is debited.'),
-  Ref: described(optional(text()), SHARED.Ref),
-  Memo: described(optional(longText()), SHARED.Memo),
-  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply),
+  Ref: described(optional(text()), SHARED.Ref, LEFT_OUT.none),
+  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
+  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply, LEFT_OUT.false),
   PaymentApplied: described(
     optional(
       described(
@@ -93,10 +98,14 @@ const newInputs = {
 } satisfies Properties
 const editInputs = {
   paymentID: described(required(requiredReference()), identifies('payment')),
-  ...inputs,
-  paymentMethodID: described(optional(reference()), 'The bank account that is debited.'),
-  CurrencyCode: described(optional(currencyCode()), 'The currency of the batch; another one is 400.'),
-  Method: described(optional(word(METHODS, { anyCase: true })), 'The way of the debit; the payment method decides it.'),
+  ...whenLeftOut(inputs, { Ref: LEFT_OUT.cleared, Memo: LEFT_OUT.cleared }),
+  paymentMethodID: described(optional(reference()), 'The bank account that is debited.', LEFT_OUT.kept),
+  CurrencyCode: described(optional(currencyCode()), 'The currency of the batch; another one is 400.', LEFT_OUT.kept),
+  Method: described(
+    optional(word(METHODS, { anyCase: true })),
+    'The way of the debit; the payment method decides it.',
+    LEFT_OUT.kept,
+  ),
 } satisfies Properties
 
 const withoutList = <T>(body: Field<T>): Field<T> => withoutListWhereAutoApply(body)

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
@@ -13,8 +14,8 @@ import { LINES_MAX } from './rules.ts'
 const result = {
   paymentID: described(required(requiredReference()), identifies('payment')),
   Success: described(required(flag()), 'Whether the debit was paid.'),
-  Reason: described(optional(text()), 'Why the debit failed, as the bank says.'),
-  Date: described(optional(date()), 'The day of the result.'),
+  Reason: described(optional(text()), 'Why the debit failed, as the bank says.', LEFT_OUT.noReason),
+  Date: described(optional(date()), 'The day of the result.', LEFT_OUT.today),
 } satisfies Properties
 
 const inputs = {

@@ -1,3 +1,5 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { lastMoment } from '../../kernel/batch-days.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
@@ -28,7 +30,9 @@ import {
 } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Batches'
+pathParameter('BatchToken', 'The token of the batch.', { type: 'string', format: 'uuid' })
+
+const tag = introduced('Batches', 'Debits of bank accounts that go to a bank together, as a file or by a gateway.')
 
 async function answerBatch(db: Queryable, context: RequestContext, deps: GatewayDeps, token: string): Promise<Answer> {
   const batch = await foundBatch(db, context.account.id, token)

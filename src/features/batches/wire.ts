@@ -1,3 +1,4 @@
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -113,18 +114,30 @@ export const batchEtag = ({ currency, gatewayToken, actionDate, notes }: Batch):
   etagOf(currency, gatewayToken, actionDate, notes)
 
 export const batchFilters = {
-  State: optional(word(BATCH_STATES)),
-  GatewayToken: optional(guid()),
-  ActionDateFrom: optional(date()),
-  ActionDateTo: optional(date()),
-  isDayPassed: optional(flag()),
+  State: described(optional(word(BATCH_STATES)), 'Limits the list to batches in this state.', LEFT_OUT.all),
+  GatewayToken: described(optional(guid()), 'Limits the list to batches of the gateway with this token.', LEFT_OUT.all),
+  ActionDateFrom: described(
+    optional(date()),
+    'Limits the list to batches for this day or later.',
+    'Left out, there is no first day.',
+  ),
+  ActionDateTo: described(
+    optional(date()),
+    'Limits the list to batches for this day or earlier.',
+    'Left out, there is no last day.',
+  ),
+  isDayPassed: described(
+    optional(flag()),
+    'With true only batches with lines that nobody submitted by their last moment and that the service does not move, with false all others.',
+    LEFT_OUT.all,
+  ),
 } satisfies Properties
 
 const inputs = {
   CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
   GatewayToken: described(required(guid()), 'The token by which requests name the gateway.'),
   ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
-  Notes: described(optional(longText()), 'Notes of your own.'),
+  Notes: described(optional(longText()), 'Notes of your own.', LEFT_OUT.none),
 } satisfies Properties
 
 const COMPUTED = [
@@ -145,13 +158,16 @@ const token = {
 } satisfies Properties
 
 export const BatchIn = objectOf(inputs, { name: 'BatchAdd', ignored: ['BatchToken', ...COMPUTED] })
-export const BatchEditIn = objectOf({ ...token, ...inputs }, { name: 'BatchEdit', ignored: COMPUTED })
+export const BatchEditIn = objectOf(
+  { ...token, ...whenLeftOut(inputs, { Notes: LEFT_OUT.cleared }) },
+  { name: 'BatchEdit', ignored: COMPUTED },
+)
 export type BatchBody = BodyOf<typeof inputs>
 
 const submitting = {
   ...token,
   ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
-  Notes: described(optional(longText()), 'Notes of your own.'),
+  Notes: described(optional(longText()), 'Notes of your own.', LEFT_OUT.keptOrCleared),
 } satisfies Properties
 export const SubmitIn = objectOf(submitting, { name: 'BatchSubmit' })
 export const BatchNameIn = objectOf(token, { name: 'BatchName' })

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { Logger } from 'pino'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { type Warn, writingOf } from '../../kernel/context.ts'
@@ -59,7 +60,7 @@ function runs({ realClock, order }: Deps): Operation[] {
     listOperation({
       id: 'listBillingRuns',
       path: '/v1/billingruns',
-      tag: 'Billing runs',
+      tag: introduced('Billing runs', 'Runs that bill what is due, and what they could not bill.'),
       summary: 'List billing runs of the last 90 days',
       out: runSummaryShape,
       rows: listRuns,
@@ -96,7 +97,7 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
     id: 'getClock',
     method: 'GET',
     path: '/v1/clock',
-    tag: 'Clock',
+    tag: introduced('Clock', 'The clock of a test account, which can be moved forward to see what happens later.'),
     summary: 'Read the moment that the account lives in',
     success: { status: 200, schema: ClockOut.schema },
     read: async (db, { account, moment }) => {

@@ -184,7 +184,7 @@ export const clockMoveShape = (order: OrderOfDay) =>
     Invoices: [described(outInteger(), 'How many invoices were made.'), ({ totals }) => totals.invoices],
     Renewals: [described(outInteger(), 'How many terms began.'), ({ totals }) => totals.renewals],
     Expired: [
-      described(outInteger(), 'How many records came to their end by themselves.'),
+      described(outInteger(), 'How many records came to their end automatically.'),
       ({ totals }) => totals.expired,
     ],
     Collected: [

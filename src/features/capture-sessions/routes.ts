@@ -1,3 +1,6 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
@@ -27,7 +30,14 @@ import {
 } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Capture widget'
+pathParameter('SessionToken', 'The token of the capture session.')
+
+pathParameter('captureSaleID', identifies('sale of the capture widget'))
+
+const tag = introduced(
+  'Capture widget',
+  'Sessions in which a frame of the service, on a page of yours, takes a card or a bank account from its holder.',
+)
 const PATH = '/v1/widgets/capturepaymethod'
 
 const unknownToken = () =>

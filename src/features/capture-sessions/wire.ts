@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -157,8 +158,9 @@ const sessionInputs = {
   Amount: described(
     optional(amount()),
     'The amount that is charged; required where SaleType charges, and not taken with VaultOnly.',
+    'Left out, it is 0.',
   ),
-  Description: described(optional(text()), 'What the charge is for; the frame shows it.'),
+  Description: described(optional(text()), 'What the charge is for; the frame shows it.', LEFT_OUT.none),
 }
 export const SessionIn = objectOf(sessionInputs, {
   name: 'CaptureSessionInput',
@@ -210,8 +212,8 @@ export const unsettledSaleShape = recordShape<UnsettledSale>()('UnsettledCapture
 export const SaleResultIn = objectOf(
   {
     Success: described(required(flag()), 'Whether the charge, or its refund, went through.'),
-    Reason: described(optional(text()), 'Why it did not; only with Success false.'),
-    Date: described(optional(date()), 'The day on which it went through or failed.'),
+    Reason: described(optional(text()), 'Why it did not; only with Success false.', LEFT_OUT.noReason),
+    Date: described(optional(date()), 'The day on which it went through or failed.', LEFT_OUT.today),
   },
   { name: 'CaptureSaleResult' },
 )

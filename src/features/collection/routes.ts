@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import {
@@ -24,7 +25,7 @@ import { listAttempts } from './try-queries.ts'
 import { AttemptsOut, attemptsToWire, lineAttemptsToWire, TryResultIn } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Collection'
+const tag = introduced('Collection', 'Rules of when money is collected, tried again and reminded of.')
 
 interface Deps extends GatewayDeps {
   db: Database

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -88,8 +89,8 @@ export const lineAttemptsToWire = (lines: readonly LineAttempt[], timeZone: stri
 export const TryResultIn = objectOf(
   {
     Success: described(required(flag()), 'Whether the money came.'),
-    Reason: described(optional(text()), 'Why it did not; only with Success false.'),
-    Date: described(optional(date()), 'The day on which it came or failed.'),
+    Reason: described(optional(text()), 'Why it did not; only with Success false.', LEFT_OUT.noReason),
+    Date: described(optional(date()), 'The day on which it came or failed.', LEFT_OUT.today),
   },
   { name: 'PaymentResult' },
 )

@@ -1,3 +1,6 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { optional } from '../../platform/wire/read.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -16,7 +19,7 @@ import { componentVersionOperations } from './version-routes.ts'
 import { componentEtag, ComponentIn, componentShape, NewComponentIn } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Components'
+const tag = introduced('Components', 'Quantities, opt-ins and metered usage that are sold beside a package.')
 
 export const componentOperations = (): Operation[] => [
   listOperation({
@@ -25,7 +28,13 @@ export const componentOperations = (): Operation[] => [
     tag,
     summary: 'List components with their versions and bracket prices',
     out: componentShape,
-    filters: { ComponentCode: optional(text({ takesNumbers: true })) },
+    filters: {
+      ComponentCode: described(
+        optional(text({ takesNumbers: true })),
+        'Limits the list to the component with this code.',
+        LEFT_OUT.all,
+      ),
+    },
     filterOf: (query): ComponentFilter => ({ codeKey: query.ComponentCode?.toLowerCase() }),
     knowsUpdates: true,
     rows: listComponents,
@@ -58,7 +67,7 @@ export const componentOperations = (): Operation[] => [
     ...componentKind.editing,
     id: 'editComponent',
     tag,
-    summary: 'Replace the fields of a component; its versions are edited by themselves',
+    summary: 'Replace the fields of a component; its versions are edited separately',
     body: ComponentIn,
     success: { status: 200 },
     refusals: {

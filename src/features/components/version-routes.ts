@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { versionOperations } from '../packages/version-operations.ts'
 import type { VersionedKind } from '../packages/versioned.ts'
@@ -32,7 +33,7 @@ const versions: VersionedKind<Component, ComponentVersion, ComponentVersionBody,
   code: 'component_version',
   path: '/v1/components',
   param: 'componentID',
-  tag: 'Component versions',
+  tag: introduced('Component versions', 'Prices of a component by currency, in brackets of quantity.'),
   shape: componentVersionShape,
   etag: componentVersionEtag,
   pricesField: 'ComponentVersionCurrencies',

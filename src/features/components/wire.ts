@@ -1,3 +1,4 @@
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { ComponentType } from '../../engine/subscription/components.ts'
@@ -157,6 +158,7 @@ const bracketFields = {
   QtyTill: described(
     optional(quantityTill),
     'The last quantity of the bracket; null in the last bracket, which has no end.',
+    'Left out, the bracket has no end.',
   ),
 } satisfies Properties
 
@@ -176,7 +178,11 @@ const NewCurrencyIn = objectOf(
 )
 const keptBrackets = {
   CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  ComponentBracketPrices: described(optional(brackets), 'The brackets of quantity, each with its price.'),
+  ComponentBracketPrices: described(
+    optional(brackets),
+    'The brackets of quantity, each with its price.',
+    'Left out, those of the currency stay as they are.',
+  ),
 } satisfies Properties
 const CurrencyIn = objectOf(keptBrackets, { name: 'ComponentCurrencyEdit', ignored: CURRENCY_COMPUTED })
 
@@ -187,7 +193,11 @@ const VERSION_COMPUTED = ['componentVersionID', 'componentID', 'VersionNo']
 /** Rule: the first version is always the default and active, whatever is sent. */
 const firstVersionFields = {
   VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
-  ComponentVersionCurrencies: described(newCurrencies, 'The prices of the version, one entry for each currency.'),
+  ComponentVersionCurrencies: described(
+    newCurrencies,
+    'The prices of the version, one entry for each currency.',
+    'Left out, the version has no prices.',
+  ),
 } satisfies Properties
 const FirstVersionIn = objectOf(firstVersionFields, {
   name: 'ComponentFirstVersion',
@@ -208,10 +218,11 @@ export const NewComponentVersionIn = objectOf(newVersionFields, {
 const versionFields = {
   VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
   isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
-  isDefault: described(optional(flag()), 'Whether it is the one that is taken where none is named.'),
+  isDefault: described(optional(flag()), 'Whether it is the one that is taken where none is named.', LEFT_OUT.kept),
   ComponentVersionCurrencies: described(
     optional(listOf(CurrencyIn, CURRENCIES)),
     'The prices of the version, one entry for each currency.',
+    'Left out, they stay as they are; a list replaces them.',
   ),
 } satisfies Properties
 export const ComponentVersionIn = objectOf(versionFields, { name: 'ComponentVersionEdit', ignored: VERSION_COMPUTED })
@@ -230,7 +241,7 @@ const sharedFields = {
   packageGroupID: described(required(requiredReference()), identifies('package group')),
   Term: described(required(whole(1, DAYS_MAX)), SHARED.Term),
   TermType: described(required(word(TERM_TYPES)), SHARED.TermType),
-  Descrip: described(optional(longText()), 'A longer text about the component.'),
+  Descrip: described(optional(longText()), 'A longer text about the component.', LEFT_OUT.none),
   isActive: optional(described(flag(), 'Left out it is false; only an active component can be added to subscriptions')),
   GLCode: optional(
     glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
@@ -250,8 +261,8 @@ export const NewComponentIn = objectOf(
 )
 
 const componentFields = {
-  ComponentCode: described(optional(text()), SHARED.ComponentCode),
-  ...sharedFields,
+  ComponentCode: described(optional(text()), SHARED.ComponentCode, LEFT_OUT.kept),
+  ...whenLeftOut(sharedFields, { Descrip: LEFT_OUT.cleared }),
 } satisfies Properties
 export const ComponentIn = objectOf(componentFields, {
   name: 'ComponentEdit',

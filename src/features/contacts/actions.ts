@@ -27,6 +27,7 @@ import { type ContactBody, contactEtag, contactFromWire, contactShape } from './
 export const contactKind = recordKind({
   code: 'customer_contact',
   name: 'customer contact',
+  identified: 'contact',
   param: 'customerContactID',
   path: '/v1/customercontacts',
   out: contactShape,

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -11,7 +12,10 @@ import { checkPassword } from './rules.ts'
 import { type ContactBody, ContactEditIn, ContactIn, contactShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Customer contacts'
+const tag = introduced(
+  'Customer contacts',
+  'Further people of a customer, who may have a username and password of their own.',
+)
 
 interface Deps {
   sealer: Sealer

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { email, flag, requiredReference, text } from '../../platform/wire/fields.ts'
@@ -23,14 +24,20 @@ const inputs = {
   Name: described(required(text()), 'The first name of the contact.'),
   LastName: described(required(text()), SHARED.LastName),
   Email: described(required(email()), SHARED.Email),
-  Username: described(optional(text()), 'The name with which the contact signs in.'),
-  Password: optional(
-    text({ description: 'At least 6 characters, at least one letter and one number; never answered' }),
+  Username: described(
+    optional(text()),
+    'The name with which the contact signs in.',
+    'Left out, one is generated where isActive is true.',
   ),
-  Cell: described(optional(text()), 'The number of the mobile telephone.'),
+  Password: leftOut(
+    optional(text({ description: 'At least 6 characters, at least one letter and one number; never answered' })),
+    'Left out, one is generated where isActive is true.',
+  ),
+  Cell: described(optional(text()), 'The number of the mobile telephone.', LEFT_OUT.none),
   isActive: described(
     optional(flag()),
     'Whether the contact may sign in: then it is mailed its credentials, and what is not given of them is generated.',
+    LEFT_OUT.false,
   ),
 } satisfies Properties
 
@@ -39,7 +46,11 @@ const ignored = ['customerContactID']
 export const ContactIn = objectOf(inputs, { name: 'CustomerContactAdd', ignored: [...ignored, 'changePassword'] })
 
 const editInputs = {
-  ...inputs,
+  ...whenLeftOut(inputs, {
+    Username: 'Left out, it stays as it is; one is generated where isActive is true and there is none.',
+    Password: 'Left out, it stays as it is, unless changePassword is true.',
+    Cell: LEFT_OUT.cleared,
+  }),
   isActive: described(
     inputs.isActive,
     'Whether the contact may sign in: then it is mailed credentials that changed, and what is not given of them is generated.',
@@ -47,6 +58,7 @@ const editInputs = {
   changePassword: described(
     optional(flag()),
     'Whether the password is to change: without `Password` one is generated.',
+    'Left out, a Password that is sent counts, and none is generated.',
   ),
 } satisfies Properties
 export const ContactEditIn = objectOf(editInputs, { name: 'CustomerContactEdit', ignored })

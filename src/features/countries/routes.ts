@@ -1,3 +1,6 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { COUNTRIES, statesOf } from '../../kernel/countries.ts'
 import { memoryAnswer } from '../../platform/http/list.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
@@ -7,11 +10,12 @@ import { text } from '../../platform/wire/fields.ts'
 import { optional } from '../../platform/wire/read.ts'
 import { countryShape, stateShape } from './wire.ts'
 
-const tag = 'Countries'
+const tag = introduced('Countries', 'The countries and their subdivisions, by the identifiers that addresses use.')
 
 const country = readableKind({
   code: 'country',
   name: 'country',
+  identified: 'country (its numeric code of ISO 3166-1)',
   param: 'countryID',
   path: '/v1/countries',
   out: countryShape,
@@ -26,7 +30,13 @@ export const countryOperations = (): Operation[] => [
     path: '/v1/countries',
     tag,
     summary: 'List the countries that customers and tax rules can name',
-    query: listQuery({ Code: optional(text()) }),
+    query: listQuery({
+      Code: described(
+        optional(text()),
+        'Limits the list to the country with this code (ISO 3166-1, two letters).',
+        LEFT_OUT.all,
+      ),
+    }),
     success: { status: 200, schema: countryShape.list.schema },
     read: (_db, context, { query, url }) => {
       const wanted = query.Code?.toUpperCase()

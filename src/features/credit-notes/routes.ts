@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -27,7 +28,7 @@ import {
 } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Credit notes'
+const tag = introduced('Credit notes', 'Documents that take back invoices, whole or in part, with their tax.')
 
 const list = {
   tag,

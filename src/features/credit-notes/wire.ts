@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type CreditExplanation, explainCredit } from '../../engine/explain.ts'
@@ -40,9 +41,13 @@ const editing = {
   CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
   Date: described(required(date()), SHARED.BookedDate),
   CreditNumber: described(required(text(), 'Ref'), SHARED.CreditNumber),
-  Memo: described(optional(longText()), 'A note of your own. Where the credit note has no Reason it is printed.'),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
-  Reason: creditReason(),
+  Memo: described(
+    optional(longText()),
+    'A note of your own. Where the credit note has no Reason it is printed.',
+    LEFT_OUT.none,
+  ),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  Reason: leftOut(creditReason(), LEFT_OUT.none),
   Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
 } satisfies Properties
 
@@ -65,7 +70,13 @@ const computed = [
 export const CreditNoteIn = withoutListWhereAutoApply(objectOf(adding, { name: 'CreditNoteInput', ignored: computed }))
 /** Body of an edit, which does not change what a note corrects: one for the wrong invoice is deleted and added again. */
 export const CreditNoteEdit = withoutListWhereAutoApply(
-  objectOf(editing, { name: 'CreditNoteEdit', ignored: [...computed, 'invoiceID'] }),
+  objectOf(
+    whenLeftOut(editing, {
+      Memo: 'Left out, it is cleared; that of a note that was sent stays.',
+      Reason: LEFT_OUT.kept,
+    }),
+    { name: 'CreditNoteEdit', ignored: [...computed, 'invoiceID'] },
+  ),
 )
 export type CreditNoteBody = BodyOf<typeof editing>
 
@@ -137,14 +148,14 @@ export const CreditExplanationOut = outObject(
         outObject({
           invoiceID: described(outId(), identifies('invoice')),
           Gross: outNumber('What of the invoice is credited, taxes included'),
-          CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note of before this was kept')),
+          CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note from before this was kept')),
           NetBefore: described(
             orNull(outNumber()),
-            'What of the net had been credited before; null for a note of before this was kept.',
+            'What of the net had been credited before; null for a note from before this was kept.',
           ),
           TaxBefore: described(
             orNull(outNumber()),
-            'What of the taxes had been given back before; null for a note of before this was kept.',
+            'What of the taxes had been given back before; null for a note from before this was kept.',
           ),
           Formula: outText({ description: 'How its taxes follow, one after the other; empty without taxes' }),
           Sentence: described(outText(), 'What the whole note gives back, in plain words.'),

@@ -1,3 +1,5 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
@@ -11,7 +13,7 @@ import { currencyUses, deleteCurrency, insertCurrency, listCurrencies, lockCurre
 import { CurrencyIn, currencyShape } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Currencies'
+const tag = introduced('Currencies', 'Currencies in which the account bills.')
 
 // A currency has no identifier: it is named by its code, which is in the record.
 const recordCurrencyEvent = (
@@ -62,11 +64,17 @@ export const currencyOperations = (): Operation[] => [
     summary: 'Take a currency from the account',
     // The interface puts the code into the body; a client that cannot send one with DELETE uses the query.
     body: objectOf(
-      { CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode) },
+      { CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode, LEFT_OUT.fromQuery) },
       { name: 'CurrencyChoice', ignored: ['Name'] },
     ),
     isBodyOptional: true,
-    query: objectOf({ CurrencyCode: optional(currencyCode()) }),
+    query: objectOf({
+      CurrencyCode: described(
+        optional(currencyCode()),
+        'The currency that is taken away.',
+        'Left out, the body names it.',
+      ),
+    }),
     success: { status: 204 },
     refusals: {
       404: 'The account does not have this currency',

@@ -1,3 +1,5 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { described } from '../../platform/wire/described.ts'
 import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -23,7 +25,9 @@ import {
 } from './queries.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Custom fields'
+pathParameter('Key', 'The key of the custom field.', { type: 'string' })
+
+const tag = introduced('Custom fields', 'Fields of your own for customers; each has a key, and each customer a value.')
 
 const customFieldShape = recordShape<CustomLabel>()('CustomField', {
   Key: [described(outText(), 'The label of the custom field, by which customers name it.'), ({ label }) => label],

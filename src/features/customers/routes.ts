@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { described } from '../../platform/wire/described.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { invalid } from '../../kernel/fault.ts'
@@ -25,7 +26,10 @@ import { warningsOfCustomer } from './warnings.ts'
 import { customerByIdShape, customerFilters, CustomerIn, customerShape, customerWithFieldsShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Customers'
+const tag = introduced(
+  'Customers',
+  'People and companies that are billed: their names, addresses, languages, tax data and ways of paying.',
+)
 
 interface CustomerDeps {
   onReturn: OnReturn
@@ -84,10 +88,15 @@ const reading: Operation[] = [
           required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })),
           'The identifiers of the customers that are wanted.',
         ),
-        page: described(paging.page, 'The page of the list, counted from 1; it may stand in the query as well.'),
+        page: described(
+          paging.page,
+          'The page of the list, counted from 1; it may stand in the query as well.',
+          'Left out, it is 1.',
+        ),
         page_size: described(
           paging.page_size,
           'How many records a page has, at most 200; it may stand in the query as well.',
+          'Left out, it is 100.',
         ),
       },
       { name: 'CustomerChoice' },

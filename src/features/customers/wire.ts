@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
@@ -81,17 +82,32 @@ const computed = <T>(shape: Shape<T>, valueOf: Column<CustomerView, T>[1]): { co
 
 const kept = (column: Column<CustomerView>): { column: Column<CustomerView> } => ({ column })
 
-/** Returns a field with its meaning, in bodies and answers. */
-const about = <E extends { column: Column<CustomerView>; in?: AnyProperty }>(entry: E, sentence: string): E => ({
+/** Returns what leaving out a field means: its value where a body has none, and whether an edit keeps it; undefined of a required one. */
+function leftOutOf({ in: { presence }, blank, isKept }: SetEntry<AnyProperty>): string | undefined {
+  if (presence === 'required') return undefined
+  const isList = Array.isArray(blank)
+  const absent = blank === null ? 'there is none' : isList ? 'there are none' : `it is ${wordOf(blank)}`
+  const edit = isList ? '; an edit leaves them as they are' : '; an edit leaves it as it is'
+  return `Left out, ${absent}${isKept ? edit : blank === null ? ': an edit clears it' : ''}.`
+}
+
+const wordOf = (value: unknown): string => (typeof value === 'string' ? `\`${value}\`` : String(value))
+
+/** Returns a field with its meaning, in bodies and answers, and with what leaving it out means where that does not follow from its declaration. */
+const about = <E extends { column: Column<CustomerView>; in?: AnyProperty }>(
+  entry: E,
+  sentence: string,
+  leftOut = 'of' in entry ? leftOutOf(entry as unknown as SetEntry<AnyProperty>) : undefined,
+): E => ({
   ...entry,
   column: described(entry.column, sentence),
-  ...(entry.in ? { in: described(entry.in, sentence) } : {}),
+  ...(entry.in ? { in: described(entry.in, sentence, leftOut) } : {}),
 })
 
 /** The fields of a customer under their names in the interface, in the order in which they are written. */
 const ENTRIES = {
   customerID: about(kept(own(outId(), 'id')), identifies('customer')),
-  Reference: about(set('reference', optional(text()), outText()), SHARED.Reference),
+  Reference: about(set('reference', optional(text()), outText()), SHARED.Reference, LEFT_OUT.given),
   isCompany: about(
     set('isCompany', optional(flag()), outFlag(), { blank: false }),
     'Whether the customer is a company.',
@@ -124,7 +140,11 @@ const ENTRIES = {
   CountryState: about(setText('countryState'), 'The name of the subdivision of the country.'),
   countryID: set(
     'countryId',
-    described(optional(reference()), identifies('country (its numeric code of ISO 3166-1)')),
+    described(
+      optional(reference()),
+      identifies('country (its numeric code of ISO 3166-1)'),
+      'Left out, it is found by Country where that is the code of one, or its name in English, German, its own language or another language of Europe.',
+    ),
     described(
       orNull(outId('ISO 3166-1 numeric code')),
       'The country in which the customer is taxed, by its numeric code of ISO 3166-1; null where it is not known.',
@@ -133,12 +153,18 @@ const ENTRIES = {
   countryStateID: about(
     set('countryStateId', optional(reference()), orNull(outId())),
     identifies('subdivision of the country'),
+    'Left out, it is found by CountryState or State where that names one.',
   ),
   PrimaryGatewayID: about(
     set('primaryGatewayId', optional(reference()), orNull(outId())),
     identifies('gateway that collects first'),
+    'Left out, the primary gateway of the account is taken: an edit clears it.',
   ),
-  CurrencyCode: about(set('currency', optional(currencyCode()), outText()), SHARED.CurrencyCode),
+  CurrencyCode: about(
+    set('currency', optional(currencyCode()), outText()),
+    SHARED.CurrencyCode,
+    'Left out, it is that of the account; an edit leaves it as it is.',
+  ),
   CreatedDate: about(kept(own(outDate('Instant'), 'createdAt')), 'When the customer was added.'),
   isSuspended: about(
     computed(outFlag(), (c) => c.suspendedAt !== null),
@@ -167,10 +193,12 @@ const ENTRIES = {
       isKept: true,
     }),
     'The category of EN 16931 with which an exempt customer is billed.',
+    'Left out of an edit, it stays as it is while isWaiveTaxes is true.',
   ),
   TaxReason: about(
     set('taxReason', optional(text()), orNull(outText()), { isKept: true }),
     'Why the customer is exempt; it stands on invoices.',
+    'Left out of an edit, it stays as it is while isWaiveTaxes is true.',
   ),
   PaymentMethod: about(
     set('paymentMethod', optional(word(PAYMENT_METHODS)), outWord(PAYMENT_METHODS), { blank: 'cash' }),
@@ -219,10 +247,12 @@ const ENTRIES = {
   PaymentTermDays: about(
     set('paymentTermDays', optional(whole(0, 3650)), orNull(outInteger()), { isKept: true }),
     'After how many days invoices are due.',
+    'Left out, those of the account hold; an edit leaves it as it is.',
   ),
   Locale: about(
     set('locale', optional(languageTag()), orNull(outText()), { isKept: true }),
     'The language of documents and mails, as `de` or `en-GB`.',
+    'Left out, that of the account holds; an edit leaves it as it is.',
   ),
   isCollectionHold: about(
     set('isCollectionHold', optional(flag()), outFlag(), { blank: false, isKept: true }),
@@ -325,7 +355,11 @@ const CustomFields = optional(
     objectOf(
       {
         Key: described(required(text()), 'The label of the custom field, by which customers name it.'),
-        Value: described(optional(text()), 'The value that the customer has; null where none.'),
+        Value: described(
+          optional(text()),
+          'The value that the customer has; null where none.',
+          'Left out, the customer has none.',
+        ),
       },
       { name: 'CustomFieldValue' },
     ),
@@ -338,7 +372,11 @@ const CustomFields = optional(
 
 const inputs = {
   ...(Object.fromEntries(ALL.flatMap(([name, entry]) => (entry.in ? [[name, entry.in]] : []))) as unknown as Inputs),
-  CustomFields: described(CustomFields, 'The values of the custom fields, by their keys.'),
+  CustomFields: described(
+    CustomFields,
+    'The values of the custom fields, by their keys.',
+    'Left out, there are none; an edit leaves them as they are.',
+  ),
 }
 
 export const CustomerIn = objectOf(inputs, {
@@ -349,14 +387,30 @@ export const CustomerIn = objectOf(inputs, {
 export type CustomerBody = BodyOf<typeof inputs>
 
 export const customerFilters = {
-  q: optional(search()),
-  Reference: optional(text()),
-  Email: optional(text()),
-  comp_status: optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
-  VatNo: optional(text({ takesNumbers: true })),
-  countryID: optional(reference()),
-  hasCountry: optional(flag()),
-  CurrencyCode: optional(currencyCode()),
+  q: described(
+    optional(search()),
+    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
+    LEFT_OUT.all,
+  ),
+  Reference: described(optional(text()), 'Limits the list to records with this reference of yours.', LEFT_OUT.all),
+  Email: described(optional(text()), 'Limits the list to customers with this e-mail address.', LEFT_OUT.all),
+  comp_status: described(
+    optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
+    'Limits the list to customers in this state.',
+    LEFT_OUT.all,
+  ),
+  VatNo: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to customers with this VAT number, as it is written.',
+    LEFT_OUT.all,
+  ),
+  countryID: described(optional(reference()), 'Limits the list to customers in this country.', LEFT_OUT.all),
+  hasCountry: described(
+    optional(flag()),
+    'With false only customers whose Country names none that is known, so that they have no countryID; with true only those with a countryID.',
+    LEFT_OUT.all,
+  ),
+  CurrencyCode: described(optional(currencyCode()), 'Limits the list to records in this currency.', LEFT_OUT.all),
 }
 
 /** Returns why a customer is exempt. Rule: absent fields stay while they are exempt; one who is taxed again, or for no reason, has none. */

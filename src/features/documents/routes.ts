@@ -59,7 +59,9 @@ const SendIn = objectOf(
   { name: 'CreditNoteSending' },
 )
 
-const previewInputs = { preview: optional(flag()) } satisfies Properties
+const previewInputs = {
+  preview: described(optional(flag()), 'With true nothing is changed, and the answer shows what would be.'),
+} satisfies Properties
 const PreviewQuery = objectOf(previewInputs)
 
 interface DocumentInput<Query> {

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import {
   ACTIONS,
@@ -81,6 +82,7 @@ const inputs = {
       ),
     ),
     'The attempts to collect, in order.',
+    'Left out, they stay as they are; null brings those of the service back.',
   ),
   Reminders: described(
     optional(
@@ -91,8 +93,12 @@ const inputs = {
               required(word(REMINDER_KINDS)),
               'The kind of reminder; one that is not in the list stays as it is.',
             ),
-            DaysBefore: described(optional(whole(0, DAYS_BEFORE_MAX)), 'How many days before it the reminder is sent.'),
-            isActive: described(optional(flag()), 'Whether reminders of this kind are sent.'),
+            DaysBefore: described(
+              optional(whole(0, DAYS_BEFORE_MAX)),
+              'How many days before it the reminder is sent.',
+              LEFT_OUT.kept,
+            ),
+            isActive: described(optional(flag()), 'Whether reminders of this kind are sent.', LEFT_OUT.kept),
           },
           { name: 'ReminderInput' },
         ),
@@ -100,10 +106,12 @@ const inputs = {
       ),
     ),
     'The reminders, each with its day.',
+    'Left out, they stay as they are; null brings those of the service back.',
   ),
   isForUntried: described(
     optional(flag()),
     'Whether invoices that nobody tries to collect, as those paid by transfer, are warned about on the days of the attempts too; those that fell due before it was switched on never are.',
+    'Left out, it stays as it is; null makes it false.',
   ),
 } satisfies Properties
 

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { withWarnings } from '../../platform/http/warnings.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
@@ -15,7 +16,10 @@ import { mandateOfToken, mandateToken } from '../payment-methods/emandate.ts'
 import { MandateCreatedOut, MandateIn, mandateShape, type MandateBody, RedirectMandateIn, TokenQuery } from './wire.ts'
 import type { Channel, MandateDeps } from './types.ts'
 
-const tag = 'eMandates'
+const tag = introduced(
+  'eMandates',
+  'Mandates to debit a bank account, which the holder signs on a page of the service.',
+)
 
 const unknownToken = () => missing('emandate_unknown', 'There is no eMandate of this Token.', 'Token')
 

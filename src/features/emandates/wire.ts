@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { COUNTRIES } from '../../kernel/countries.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
@@ -206,21 +207,29 @@ const amountField = () => decimalField({ decimalsMax: 4, min: ZERO, isMinOpen: t
 const signeeInputs = {
   Name: described(required(nameBesideNumber(NAME_MAX)), 'The first name of the signee.'),
   Lastname: described(required(nameBesideNumber(NAME_MAX), 'LastName'), 'The family name of the signee.'),
-  Company: described(optional(nameBesideNumber(255)), 'The name of the company, which documents are made out to.'),
-  TradingAs: described(optional(nameBesideNumber(255)), 'The name under which the company trades.'),
-  Tel: described(optional(text()), SHARED.Tel),
-  Email: described(optional(email()), SHARED.Email),
-  Address1: described(optional(text()), SHARED.Address1),
-  Address2: described(optional(text()), SHARED.Address2),
-  City: described(optional(text()), SHARED.City),
-  State: described(optional(text()), 'The province of the signee.'),
-  CountryISOCode: optional(country()),
-  PostalCode: described(optional(text({ takesNumbers: true })), SHARED.ZipCode),
+  Company: described(
+    optional(nameBesideNumber(255)),
+    'The name of the company, which documents are made out to.',
+    LEFT_OUT.none,
+  ),
+  TradingAs: described(optional(nameBesideNumber(255)), 'The name under which the company trades.', LEFT_OUT.none),
+  Tel: described(optional(text()), SHARED.Tel, LEFT_OUT.none),
+  Email: described(optional(email()), SHARED.Email, LEFT_OUT.none),
+  Address1: described(optional(text()), SHARED.Address1, LEFT_OUT.none),
+  Address2: described(optional(text()), SHARED.Address2, LEFT_OUT.none),
+  City: described(optional(text()), SHARED.City, LEFT_OUT.none),
+  State: described(optional(text()), 'The province of the signee.', LEFT_OUT.none),
+  CountryISOCode: leftOut(optional(country()), LEFT_OUT.none),
+  PostalCode: described(optional(text({ takesNumbers: true })), SHARED.ZipCode, LEFT_OUT.none),
 } satisfies Properties
 
 const inputs = {
   ...signeeInputs,
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
+  customerPaymentMethodID: described(
+    optional(reference()),
+    identifies('payment method'),
+    'Left out, the fields of the bank account are required.',
+  ),
   bank_DebitMethod: optional(
     described(bankKind, 'How the account is debited; left out, as the stored account says, else by debit_order'),
   ),
@@ -250,11 +259,13 @@ const inputs = {
   debit_EndDate: described(
     optional(date()),
     'The day after which nothing is debited; null where the mandate has no end.',
+    'Left out, the mandate has no end.',
   ),
   debit_Frequency: described(required(word(FREQUENCIES, { anyCase: true })), 'How often the account is debited.'),
   debit_Escalation: described(
     optional(text({ max: 100, takesNumbers: true })),
     'How the amount may rise, in words; null where it may not.',
+    'Left out, the amount may not rise.',
   ),
   debit_Amt: required(
     described(
@@ -265,15 +276,28 @@ const inputs = {
   debit_MaxAmt: described(
     optional(amountField()),
     'The highest amount of one debit; null where the mandate names none.',
+    'Left out, the mandate names none.',
   ),
   debit_NameOnStmt: described(required(text({ max: NAME_MAX })), 'The name that the statement of the holder shows.'),
   debit_ContractRef: described(
     required(text({ max: NAME_MAX, takesNumbers: true })),
     'Your reference of the contract, which the bank shows.',
   ),
-  debit_VariableAmts: described(optional(flag()), 'Whether the amount may differ from debit to debit.'),
-  isCustomerEditable: described(optional(flag()), 'Whether the signee may change his own details before he signs.'),
-  isCompanySignee: described(optional(flag()), 'Whether a company signs; only then Company and TradingAs are shown.'),
+  debit_VariableAmts: described(
+    optional(flag()),
+    'Whether the amount may differ from debit to debit.',
+    'Left out, the mandate does not say.',
+  ),
+  isCustomerEditable: described(
+    optional(flag()),
+    'Whether the signee may change his own details before he signs.',
+    LEFT_OUT.false,
+  ),
+  isCompanySignee: described(
+    optional(flag()),
+    'Whether a company signs; only then Company and TradingAs are shown.',
+    LEFT_OUT.false,
+  ),
 } satisfies Properties
 
 const COMPUTED = [
@@ -301,13 +325,15 @@ export const MandateIn = objectOf(
   { name: 'EMandateInput', ignored: [...COMPUTED, 'RedirectUrl'] },
 )
 export const RedirectMandateIn = objectOf(
-  { ...inputs, RedirectUrl },
+  { ...inputs, RedirectUrl: leftOut(RedirectUrl, 'Left out, the signee stays on the page of the service.') },
   { name: 'RedirectEMandateInput', ignored: [...COMPUTED, 'AuthDomain'] },
 )
 /** Body of either flow. */
 export type MandateBody = BodyOf<typeof inputs & { RedirectUrl: typeof RedirectUrl; AuthDomain: typeof AuthDomain }>
 
-export const TokenQuery = objectOf({ Token: required(text({ max: 200 })) })
+export const TokenQuery = objectOf({
+  Token: described(required(text({ max: 200 })), 'The token of the mandate, as it was answered when it was made.'),
+})
 
 /** The basics of a mandate alone: a signee may correct them. */
 export const SigneeIn = objectOf(signeeInputs)

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
@@ -10,7 +11,7 @@ export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [
   listOperation({
     id: 'listEvents',
     path: '/v1/events',
-    tag: 'Events',
+    tag: introduced('Events', 'Every change of the account in order, with the record as it was after it.'),
     summary: 'List events: what was changed, when and by whom',
     out: eventShape,
     filters: eventFilters,

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { addDays, type Instant } from '../../kernel/calendar.ts'
@@ -62,10 +63,22 @@ export const endOfPeriod = (): Field<Instant> => {
 }
 
 export const eventFilters = {
-  type: optional(word(EVENT_TYPES)),
-  customerID: optional(reference()),
-  RecordType: optional(word(RECORD_TYPES)),
-  RecordID: optional(reference()),
-  from: optional(instant()),
-  to: optional(endOfPeriod()),
+  type: described(optional(word(EVENT_TYPES)), 'Limits the list to events of this type.', LEFT_OUT.all),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  RecordType: described(
+    optional(word(RECORD_TYPES)),
+    'Limits the list to events of records of this kind, with RecordID or without.',
+    LEFT_OUT.ofAll,
+  ),
+  RecordID: described(optional(reference()), 'Limits the list to one record, by its identifier.', LEFT_OUT.all),
+  from: described(
+    optional(instant()),
+    'Limits the answer to what happened on this day or later.',
+    'Left out, it begins with the oldest.',
+  ),
+  to: described(
+    optional(endOfPeriod()),
+    'Limits the answer to what happened on this day or earlier.',
+    'Left out, it ends with the newest.',
+  ),
 } satisfies Properties

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { missing } from '../../kernel/fault.ts'
@@ -11,7 +12,7 @@ import { countExports, type ExportRow, findExport, listExports, piecesOfFile } f
 import { exportFromWire, ExportIn, exportShape, FileQuery, listedExportShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Exports'
+const tag = introduced('Exports', "What is handed to an accountant's program, and the codes of its chart of accounts.")
 
 const kind = readableKind({
   code: 'export',

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -11,7 +12,7 @@ import { openSettings } from './settings.ts'
 import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Gateways'
+const tag = introduced('Gateways', 'Payment gateways and banks through which money is collected, with their settings.')
 
 interface Deps {
   envelope: Envelope

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -93,26 +94,38 @@ const sentSettings: Field<{ [name: string]: Json }> = {
 }
 
 const inputs = {
-  GatewayName: described(optional(text()), 'The name of the gateway.'),
-  FriendlyName: described(optional(text()), 'The name of the gateway for those who work with it.'),
-  isActive: described(optional(flag()), 'Whether the gateway is used for what is collected from now on.'),
+  GatewayName: described(optional(text()), 'The name of the gateway.', 'Left out, it is that of its type.'),
+  FriendlyName: described(
+    optional(text()),
+    'The name of the gateway for those who work with it.',
+    'Left out, it is GatewayName.',
+  ),
+  isActive: described(
+    optional(flag()),
+    'Whether the gateway is used for what is collected from now on.',
+    LEFT_OUT.true,
+  ),
   isPrimary: described(
     optional(flag()),
     'Whether it is taken where nothing names a gateway, for the methods that it takes.',
+    'Left out, it is true for what no other gateway is primary for yet.',
   ),
   isFourEyes: described(
     optional(flag()),
     'Whether a batch has to be released by another key than the one that submitted it.',
+    LEFT_OUT.false,
   ),
   CurrencyCodes: described(
     optional(listOf(currencyCode(), { min: 1, max: 200, what: 'currencies' })),
     'The currencies that the gateway collects.',
+    'Left out, it collects every currency that its type takes.',
   ),
   DebitMethods: described(
     optional(listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' })),
     'The ways in which the gateway debits bank accounts.',
+    'Left out, it debits in every way that its type takes.',
   ),
-  Settings: optional(sentSettings),
+  Settings: leftOut(optional(sentSettings), LEFT_OUT.none),
 }
 const computed = [
   'gatewayID',
@@ -129,8 +142,21 @@ const newInputs = {
   ...inputs,
 }
 const editInputs = {
-  GatewayType: described(optional(word(GATEWAY_TYPES)), 'The kind of gateway; it decides which Settings there are.'),
-  ...inputs,
+  GatewayType: described(
+    optional(word(GATEWAY_TYPES)),
+    'The kind of gateway; it decides which Settings there are.',
+    LEFT_OUT.kept,
+  ),
+  ...whenLeftOut(inputs, {
+    GatewayName: 'Left out, it stays as it is; null makes it that of its type.',
+    FriendlyName: 'Left out, it stays as it is; null makes it GatewayName.',
+    isActive: 'Left out, it stays as it is; null makes it true.',
+    isPrimary: LEFT_OUT.kept,
+    isFourEyes: 'Left out, it stays as it is; null makes it false.',
+    CurrencyCodes: 'Left out, they stay as they are; null stands for all that its type takes.',
+    DebitMethods: 'Left out, they stay as they are; null stands for all that its type takes.',
+    Settings: LEFT_OUT.kept,
+  }),
 }
 export const GatewayIn = objectOf(newInputs, { name: 'GatewayInput', ignored: computed })
 export const GatewayEditIn = objectOf(editInputs, { name: 'GatewayEditInput', ignored: computed })

@@ -56,7 +56,7 @@ const datevShape = recordShape<DatevSettings>()('DatevSettings', {
   AutomaticAccounts: [
     described(
       outList(outText({ description: 'Code of an account' })),
-      'The accounts from which the program of the accountant computes tax by itself, so that their taxed rows carry no key, and those without tax KeyWithoutTax.',
+      'The accounts from which the program of the accountant computes tax automatically, so that their taxed rows carry no key, and those without tax KeyWithoutTax.',
     ),
     ({ automaticAccounts }) => automaticAccounts,
   ],
@@ -116,7 +116,7 @@ const datevFields = {
   AutomaticAccounts: optional(
     described(
       distinct(listOf(text({ takesNumbers: true, check: digits(8) }), { max: 1000, what: 'accounts' })),
-      'Accounts from which the program computes the tax by itself, so that their taxed rows get no key; left out they stay',
+      'Accounts from which the program computes the tax automatically, so that their taxed rows get no key; left out they stay',
     ),
   ),
   Initials: optional(
@@ -155,6 +155,7 @@ const inputs = {
       ),
     ),
     'The codes of the cash side by payment method.',
+    'Left out, they stay as they are.',
   ),
   Datev: described(
     optional(
@@ -164,6 +165,7 @@ const inputs = {
       ),
     ),
     'The settings of exports in the format of DATEV.',
+    'Left out, they stay as they are.',
   ),
 } satisfies Properties
 

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { date, flag, longText, requiredReference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, listOf, objectOf, optional, type Properties, required } from '../../platform/wire/read.ts'
@@ -19,28 +20,38 @@ const refund = {
   Date: optional(
     described(date(), 'Default: the Date of the credit note; not before the InvoiceDate, not after today'),
   ),
-  Memo: described(optional(longText()), 'A note of your own for the refund.'),
+  Memo: described(optional(longText()), 'A note of your own for the refund.', LEFT_OUT.none),
 } satisfies Properties
 
 const credit = {
-  Amount: optional(described(positiveAmount(), 'Gross amount; exactly one of Amount, Lines and isWhole is sent')),
-  Lines: optional(
-    described(
-      listOf(objectOf(line, { name: 'InvoiceCreditLine' }), { min: 1, max: LINES_MAX, what: 'lines' }),
-      'Net amounts of lines of the invoice; their taxes come on top',
-    ),
+  Amount: leftOut(
+    optional(described(positiveAmount(), 'Gross amount; exactly one of Amount, Lines and isWhole is sent')),
+    'Left out, Lines or isWhole says what is credited.',
   ),
-  isWhole: optional(described(flag(), 'Credits all that can be credited')),
+  Lines: leftOut(
+    optional(
+      described(
+        listOf(objectOf(line, { name: 'InvoiceCreditLine' }), { min: 1, max: LINES_MAX, what: 'lines' }),
+        'Net amounts of lines of the invoice; their taxes come on top',
+      ),
+    ),
+    'Left out, Amount or isWhole says what is credited.',
+  ),
+  isWhole: leftOut(
+    optional(described(flag(), 'Credits all that can be credited')),
+    'Left out, Amount or Lines says what is credited.',
+  ),
   Reason: required(text({ description: 'Why it is credited, as the document shows it' })),
   Date: optional(described(date(), 'Default: today; not before the InvoiceDate, not after today')),
   CreditNumber: optional(text({ description: 'Default: CN- and the next number of the account' })),
-  Memo: described(optional(longText()), SHARED.Memo),
-  AutoApply: optional(
-    described(flag(), 'What the invoice does not take goes on to other open invoices'),
-    'isAutoApply',
+  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
+  AutoApply: leftOut(
+    optional(described(flag(), 'What the invoice does not take goes on to other open invoices'), 'isAutoApply'),
+    LEFT_OUT.false,
   ),
-  isFreePayments: optional(
-    described(flag(), 'Payments of the invoice give way, the newest first, and can then be refunded'),
+  isFreePayments: leftOut(
+    optional(described(flag(), 'Payments of the invoice give way, the newest first, and can then be refunded')),
+    LEFT_OUT.false,
   ),
   Refund: described(
     optional(
@@ -50,6 +61,7 @@ const credit = {
       ),
     ),
     'Money that was handed over for the note already: what is left of it becomes a refund adjustment. Not with isFreePayments or AutoApply.',
+    'Left out, what is left waits unallocated.',
   ),
 } satisfies Properties
 

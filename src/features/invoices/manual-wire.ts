@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
@@ -39,8 +40,11 @@ const fine = (description: string): Field<Decimal> => decimalField({ decimalsMax
 export const chargeInputs = {
   UnitCostEx: required(fine('Price of one, without tax')),
   Qty: optional(fine('How many of it, by default 1; negative for a discount')),
-  Line: optional(text({ takesNumbers: true, description: 'A short heading' })),
-  Descrip: optional(longText({ description: 'The longer text of the line, at most 100 lines' })),
+  Line: leftOut(optional(text({ takesNumbers: true, description: 'A short heading' })), LEFT_OUT.none),
+  Descrip: leftOut(
+    optional(longText({ description: 'The longer text of the line, at most 100 lines' })),
+    LEFT_OUT.none,
+  ),
 } satisfies Properties
 
 export const chargesIn = () =>
@@ -63,9 +67,9 @@ export const chargesIn = () =>
 export const taxInputs = {
   Name: described(required(text()), 'The name of the tax; it stands on the invoice.'),
   Perc: described(required(rate()), SHARED.Perc),
-  Category: described(optional(word(TAX_CATEGORIES, { anyCase: true })), SHARED.Category),
-  ReasonCode: described(optional(reasonCode()), SHARED.ReasonCode),
-  Reason: optional(taxReason()),
+  Category: described(optional(word(TAX_CATEGORIES, { anyCase: true })), SHARED.Category, 'Left out, none is stated.'),
+  ReasonCode: described(optional(reasonCode()), SHARED.ReasonCode, LEFT_OUT.none),
+  Reason: leftOut(optional(taxReason()), LEFT_OUT.none),
 } satisfies Properties
 
 export const taxesIn = () =>
@@ -78,29 +82,57 @@ export const taxesIn = () =>
   )
 
 export const collectionIn = {
-  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
-  gatewayID: described(optional(reference()), identifies('gateway')),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
+  CollectionMethod: described(
+    optional(word(COLLECTION_METHODS)),
+    'The way in which its invoices are collected.',
+    LEFT_OUT.customerPays,
+  ),
+  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.primaryGateway),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.primaryMethod),
 } satisfies Properties
 
 export const invoiceInputs = {
   customerID: described(required(requiredReference()), identifies('customer')),
   Charges: described(required(chargesIn()), 'The lines of the invoice.'),
-  InvoiceDate: described(optional(date()), 'The day of the invoice.'),
-  DueDate: described(optional(date()), SHARED.DueDate),
-  SupplyDate: optional(
-    described(date(), 'The day of the supply, at most a year after InvoiceDate, which it is where none is given'),
+  InvoiceDate: described(
+    optional(date()),
+    'The day of the invoice.',
+    'Left out, it is today; of a draft the day on which it is issued.',
   ),
-  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
-  Reference: described(optional(text()), SHARED.Reference),
+  DueDate: described(
+    optional(date()),
+    SHARED.DueDate,
+    'Left out, it is the payment term of the customer, or of the account, after InvoiceDate.',
+  ),
+  SupplyDate: leftOut(
+    optional(
+      described(date(), 'The day of the supply, at most a year after InvoiceDate, which it is where none is given'),
+    ),
+    'Left out, it is InvoiceDate.',
+  ),
+  CurrencyCode: described(
+    optional(currencyCode()),
+    SHARED.CurrencyCode,
+    'Left out, it is that of the customer; an edit leaves it as it is.',
+  ),
+  Reference: described(optional(text()), SHARED.Reference, LEFT_OUT.given),
   isDraft: described(
     optional(flag()),
     'Whether it stays a draft: without a number, owed by nobody, and open for edits.',
+    LEFT_OUT.false,
   ),
   ...collectionIn,
-  isCollectionHold: described(optional(flag()), 'While it is true nothing is collected automatically.'),
+  isCollectionHold: described(
+    optional(flag()),
+    'While it is true nothing is collected automatically.',
+    'Left out, it is false; an edit leaves it as it is.',
+  ),
   ...plainIn,
-  Taxes: described(optional(taxesIn()), 'The taxes of all its lines; an empty list means none.'),
+  Taxes: described(
+    optional(taxesIn()),
+    'The taxes of all its lines; an empty list means none.',
+    'Left out, the tax settings decide; an edit leaves taxes that were given as they are.',
+  ),
 } satisfies Properties
 
 const COMPUTED = [

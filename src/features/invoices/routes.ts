@@ -1,3 +1,5 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { searchRecords } from '../customers/search.ts'
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
@@ -24,7 +26,12 @@ import { answerLongInvoice, invoiceKind } from './record.ts'
 import { ExplanationOut, explanationToWire } from './explanation-wire.ts'
 import { invoiceFilters, invoiceShape } from './wire.ts'
 
-const tag = 'Invoices'
+pathParameter('invoiceNum', 'The number of the invoice as it is printed.', { type: 'string' })
+
+const tag = introduced(
+  'Invoices',
+  'Invoices made by the rules or by hand, with their lines, taxes and what is paid of them.',
+)
 
 const unknownNumber = (number: bigint | string) =>
   missing('invoice_unknown', `There is no invoice with the number ${number}.`, 'invoiceNum')

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
@@ -416,17 +417,49 @@ export const invoiceEtag = (parts: Omit<InvoiceParts, 'applied'>): string =>
   )
 
 export const invoiceFilters = {
-  q: optional(search()),
-  startDate: optional(date()),
-  endDate: optional(date()),
-  status: optional(word(INVOICE_STATUSES, { anyCase: true })),
-  customerID: optional(reference()),
-  subscriptionID: optional(reference()),
-  recurInvoiceID: optional(reference()),
-  CurrencyCode: optional(currencyCode()),
-  Reference: optional(text({ takesNumbers: true })),
-  poNumber: optional(text({ takesNumbers: true })),
-  isWrittenOff: optional(flag()),
+  q: described(
+    optional(search()),
+    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
+    LEFT_OUT.all,
+  ),
+  startDate: described(
+    optional(date()),
+    'Limits the list to records of this day or later.',
+    'Left out, the list begins with the oldest.',
+  ),
+  endDate: described(
+    optional(date()),
+    'Limits the list to records of this day or earlier.',
+    'Left out, the list ends with the newest.',
+  ),
+  status: described(
+    optional(word(INVOICE_STATUSES, { anyCase: true })),
+    'Limits the list to records in this state.',
+    LEFT_OUT.all,
+  ),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  subscriptionID: described(optional(reference()), 'Limits the list to records of this subscription.', LEFT_OUT.ofAll),
+  recurInvoiceID: described(
+    optional(reference()),
+    'Limits the list to records of this recurring invoice.',
+    LEFT_OUT.ofAll,
+  ),
+  CurrencyCode: described(optional(currencyCode()), 'Limits the list to records in this currency.', LEFT_OUT.all),
+  Reference: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to records with this reference of yours.',
+    LEFT_OUT.all,
+  ),
+  poNumber: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to invoices with this purchase order number.',
+    LEFT_OUT.all,
+  ),
+  isWrittenOff: described(
+    optional(flag()),
+    'With true only invoices of which nothing is left to pay because of bad debt, with false all others.',
+    LEFT_OUT.all,
+  ),
 } satisfies Properties
 
 /** Returns the stored facts of a charge, as the engine explains and recomputes them. */

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { invalid } from '../../kernel/fault.ts'
 import type { BodyOf } from '../../platform/wire/read.ts'
 import { writingOf } from '../../kernel/context.ts'
@@ -14,7 +15,10 @@ import {
 } from './read-queries.ts'
 import { BalanceQuery, balanceShape, entryFilters, entryShape, eventOfWord } from './wire.ts'
 
-const tag = 'Ledger'
+const tag = introduced(
+  'Ledger',
+  'The double-entry ledger that every change of money writes; entries are never changed or deleted.',
+)
 
 /** Returns the record that a query names. Throws 400 where it names its type or its identifier alone. */
 function recordOf({ RecordType: type, RecordID: id }: BodyOf<typeof entryFilters>): EntryFilter['record'] {

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { LEDGER_ACCOUNTS, LEDGER_EVENTS, LEDGER_RECORD_TYPES, type LedgerEvent } from '../../engine/money/postings.ts'
@@ -72,17 +73,43 @@ export const balanceShape = recordShape<LedgerBalance>()('LedgerBalance', {
 })
 
 export const entryFilters = {
-  customerID: optional(reference()),
-  from: optional(date()),
-  to: optional(date()),
-  Account: optional(word(LEDGER_ACCOUNTS, { anyCase: true })),
-  Event: optional(word(ENTRY_EVENTS, { anyCase: true })),
-  RecordType: optional(word(LEDGER_RECORD_TYPES, { anyCase: true })),
-  RecordID: optional(reference()),
-  Number: optional(text({ takesNumbers: true })),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  from: described(
+    optional(date()),
+    'Limits the answer to what happened on this day or later.',
+    'Left out, it begins with the oldest.',
+  ),
+  to: described(
+    optional(date()),
+    'Limits the answer to what happened on this day or earlier.',
+    'Left out, it ends with the newest.',
+  ),
+  Account: described(
+    optional(word(LEDGER_ACCOUNTS, { anyCase: true })),
+    'Limits the list to entries that debit or credit this ledger account.',
+    LEFT_OUT.all,
+  ),
+  Event: described(
+    optional(word(ENTRY_EVENTS, { anyCase: true })),
+    'Limits the list to entries of this event.',
+    LEFT_OUT.all,
+  ),
+  RecordType: described(
+    optional(word(LEDGER_RECORD_TYPES, { anyCase: true })),
+    'Limits the list, with RecordID, to entries of one record: its kind.',
+    LEFT_OUT.ofAll,
+  ),
+  RecordID: described(optional(reference()), 'Limits the list to one record, by its identifier.', LEFT_OUT.all),
+  Number: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to entries of the document with this number: an invoice, or a credit note and what it settles.',
+    LEFT_OUT.all,
+  ),
 } satisfies Properties
 
-export const BalanceQuery = objectOf({ date: optional(date()) })
+export const BalanceQuery = objectOf({
+  date: described(optional(date()), 'The last day that counts.', 'Left out, everything counts that is written.'),
+})
 
 const REVERSED = '_reversed'
 

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import { decimalField, flag, reference, text } from '../../platform/wire/fields.ts'
@@ -50,14 +51,26 @@ export const creditedInvoice = () =>
 export const creditReason = () => optional(text({ description: 'Why it was made' }))
 
 const entry = {
-  allocationID: described(optional(reference()), identifies('allocation')),
+  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
   amountApplied: described(
     required(positiveAmount(), 'AmtAllocated'),
     'How much of the money goes to this record, over 0.',
   ),
-  invoiceID: described(optional(reference()), identifies('invoice')),
-  invoiceNumber: described(optional(invoiceNumber()), 'The number of the invoice, where invoiceID is not given.'),
-  positiveAdjustmentID: described(optional(reference()), identifies('positive adjustment')),
+  invoiceID: described(
+    optional(reference()),
+    identifies('invoice'),
+    'Left out, invoiceNumber names the invoice, or positiveAdjustmentID the adjustment.',
+  ),
+  invoiceNumber: described(
+    optional(invoiceNumber()),
+    'The number of the invoice, where invoiceID is not given.',
+    'Left out, invoiceID names the invoice, which counts before it.',
+  ),
+  positiveAdjustmentID: described(
+    optional(reference()),
+    identifies('positive adjustment'),
+    'Left out, the entry is about an invoice.',
+  ),
 } satisfies Properties
 
 const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID', 'creditNoteID'] })
@@ -105,12 +118,15 @@ export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
 })
 
 const linkedEntry = {
-  allocationID: described(optional(reference()), identifies('allocation')),
-  objectID: optional(
-    described(
-      reference(),
-      'The identifier of the invoice on the other side, or with isAdjustment that of the adjustment.',
+  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
+  objectID: leftOut(
+    optional(
+      described(
+        reference(),
+        'The identifier of the invoice on the other side, or with isAdjustment that of the adjustment.',
+      ),
     ),
+    'Left out, the entry needs an allocationID.',
   ),
   AmtAllocated: described(
     required(positiveAmount(), 'amountApplied'),
@@ -119,6 +135,7 @@ const linkedEntry = {
   isAdjustment: described(
     optional(flag()),
     'Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.',
+    LEFT_OUT.false,
   ),
 } satisfies Properties
 

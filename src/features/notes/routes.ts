@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -10,11 +11,15 @@ import { countNotes, deleteNote, findNote, insertNote, listNotes, lockNote, type
 import { type NoteBody, noteEtag, noteFromWire, NoteIn, noteShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Customer notes'
+const tag = introduced(
+  'Customer notes',
+  'Notes about a customer for those who work with him; customers never see them.',
+)
 
 const note = recordKind({
   code: 'customer_note',
   name: 'customer note',
+  identified: 'note',
   param: 'customerNoteID',
   path: '/v1/customernotes',
   out: noteShape,

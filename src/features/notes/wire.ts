@@ -26,7 +26,7 @@ export const noteShape = recordShape<Note>()('CustomerNote', {
 const inputs = {
   customerID: described(required(requiredReference()), identifies('customer')),
   Note: described(required(longText()), 'The text of the note.'),
-  NoteType: described(optional(word(NOTE_TYPES)), 'What the note is about.'),
+  NoteType: described(optional(word(NOTE_TYPES)), 'What the note is about.', 'Left out, it is `General`.'),
 } satisfies Properties
 
 export const NoteIn = objectOf(inputs, { name: 'CustomerNoteInput', ignored: ['customerNoteID', 'DateUTC'] })

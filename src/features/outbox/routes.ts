@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
@@ -8,7 +9,7 @@ import { releaseMail } from './release.ts'
 import { mailFilters, mailShape, statusOfWord } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Outbox'
+const tag = introduced('Outbox', 'Mails of the account: sent, waiting, or failed.')
 
 export const outboxOperations = (secrets: MailSecrets): Operation[] => {
   /** Rule: secrets are shown in a test account from which nothing leaves, and never to a key that may only read. */
@@ -19,6 +20,7 @@ export const outboxOperations = (secrets: MailSecrets): Operation[] => {
   const kind = readableKind({
     code: 'outbox_mail',
     name: 'mail in the outbox with the identifier',
+    identified: 'mail',
     param: 'outboxID',
     path: '/v1/outbox',
     out: mailShape,

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
@@ -22,8 +23,12 @@ export const statusOfWord = (word: (typeof STATUS_WORDS)[MailStatus]): MailStatu
   WORDS.find((status) => STATUS_WORDS[status] === word) as MailStatus
 
 export const mailFilters = {
-  Status: optional(word(Object.values(STATUS_WORDS), { anyCase: true })),
-  customerID: optional(reference()),
+  Status: described(
+    optional(word(Object.values(STATUS_WORDS), { anyCase: true })),
+    'Limits the list to mails in this state.',
+    LEFT_OUT.all,
+  ),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
 } satisfies Properties
 
 export const mailShape = recordShape<Mail>()('OutboxMail', {

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { conflict } from '../../kernel/fault.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -16,7 +17,7 @@ import {
 import { packageGroupEtag, PackageGroupIn, packageGroupShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Package groups'
+const tag = introduced('Package groups', 'Groups of packages and components; a subscription changes within its group.')
 
 const packageGroup = recordKind({
   code: 'package_group',

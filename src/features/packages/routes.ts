@@ -1,3 +1,5 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { listOperation } from '../../platform/http/list.ts'
@@ -12,7 +14,10 @@ import { NewPackageIn, packageEtag, PackageIn, packageShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 import type { Package, PackageTree } from './types.ts'
 
-const tag = 'Packages'
+const tag = introduced(
+  'Packages',
+  'Plans that customers subscribe to. Their prices are in versions, so that they can change without changing what was sold.',
+)
 
 export const packageOperations = (): Operation[] => [
   listOperation({
@@ -21,7 +26,13 @@ export const packageOperations = (): Operation[] => [
     tag,
     summary: 'List packages with their versions, rates and terms',
     out: packageShape,
-    filters: { packageCode: optional(text({ takesNumbers: true })) },
+    filters: {
+      packageCode: described(
+        optional(text({ takesNumbers: true })),
+        'Limits the list to the package with this code.',
+        LEFT_OUT.all,
+      ),
+    },
     filterOf: (query): PackageFilter => ({ codeKey: query.packageCode?.toLowerCase() }),
     knowsUpdates: true,
     rows: listPackages,
@@ -54,7 +65,7 @@ export const packageOperations = (): Operation[] => [
     ...packageKind.editing,
     id: 'editPackage',
     tag,
-    summary: 'Replace the fields of a package; its versions are edited by themselves',
+    summary: 'Replace the fields of a package; its versions are edited separately',
     body: PackageIn,
     success: { status: 200 },
     refusals: { 409: 'Another package has the packageCode' },
@@ -81,7 +92,7 @@ export const packageOperations = (): Operation[] => [
   ...packageVersionOperations(),
 ]
 
-const givenPackage = { packageID: described(optional(reference()), identifies('package')) }
+const givenPackage = { packageID: described(optional(reference()), identifies('package'), LEFT_OUT.fromQuery) }
 
 /** The interface names packageID as input of DELETE /v1/packages and not where it is carried: query and body both do. */
 const deleteByGivenId: Operation = writeOperation({
@@ -90,7 +101,7 @@ const deleteByGivenId: Operation = writeOperation({
   path: '/v1/packages',
   tag,
   summary: 'Delete a package that no subscription ever named; packageID in the query or the body',
-  query: objectOf(givenPackage),
+  query: objectOf(whenLeftOut(givenPackage, { packageID: 'Left out, the body names it.' })),
   body: objectOf(givenPackage, { name: 'PackageChoice' }),
   isBodyOptional: true,
   success: { status: 204 },

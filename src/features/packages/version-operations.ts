@@ -1,3 +1,4 @@
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, type PathParams, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -14,6 +15,10 @@ import {
 } from './versioned.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 import type { Version } from './types.ts'
+
+pathParameter('versionno', 'The number of the version, counted from 1 within its package or component.', {
+  type: 'string',
+})
 
 const EDIT_REFUSALS = {
   409: 'Subscriptions name the version and its prices would change, or it is the default and would not be',

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { resolveRates, foundPackage, packageKind } from './actions.ts'
 import { countPackageVersions, listPackageVersions, listUsedVersions, updatePackage } from './queries.ts'
@@ -26,7 +27,10 @@ const versions: VersionedKind<Package, PackageVersion, PackageVersionBody, RateI
   code: 'package_version',
   path: '/v1/packages',
   param: 'packageID',
-  tag: 'Package versions',
+  tag: introduced(
+    'Package versions',
+    'Prices of a package by currency and term. Subscriptions keep their version until they are changed.',
+  ),
   shape: packageVersionShape,
   etag: packageVersionEtag,
   pricesField: 'packageVersionRates',

@@ -161,7 +161,11 @@ const NewRateIn = objectOf(
 )
 const keptTerms = {
   ...rateFields,
-  PackageRateTerms: described(optional(terms), 'The prices by length of term.'),
+  PackageRateTerms: described(
+    optional(terms),
+    'The prices by length of term.',
+    'Left out, those of the currency stay as they are.',
+  ),
 } satisfies Properties
 const RateIn = objectOf(keptTerms, { name: 'PackageRateEdit', ignored: RATE_COMPUTED })
 
@@ -182,6 +186,7 @@ const keptRates = {
   packageVersionRates: described(
     optional(listOf(RateIn, RATES)),
     'The rates of the version, one entry for each currency.',
+    'Left out, they stay as they are; a list replaces them.',
   ),
 } satisfies Properties
 export const PackageVersionIn = objectOf(keptRates, { name: 'PackageVersionEdit', ignored: VERSION_COMPUTED })

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { withWarnings } from '../../platform/http/warnings.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -51,7 +52,10 @@ import {
 } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Payment methods'
+const tag = introduced(
+  'Payment methods',
+  'Cards and bank accounts of customers, kept with a gateway; numbers are answered only by their last digits.',
+)
 
 interface Deps extends GatewayDeps, LinkDeps {
   db: Database

@@ -164,7 +164,13 @@ export const methodShape = recordShape<MethodView>()('PaymentMethod', {
   ],
 })
 
-export const methodFilters = { isDetailed: optional(flag()) }
+export const methodFilters = {
+  isDetailed: described(
+    optional(flag()),
+    'With true the kind, the expiry, the bank and the mandate of each method are shown too, and an IBAN by its country and last four digits.',
+    'Left out, false.',
+  ),
+}
 
 /** Changes with whatever a PUT would replace; the hash stands for the number. */
 export const methodEtag = ({ id, version }: Pick<StoredMethod, 'id' | 'version'>): string => etagOf(id, version)
@@ -281,26 +287,46 @@ const bankInputs = {
   ),
   AccountHolder: described(required(nameBesideNumber(NAME_MAX)), 'The name of the holder of the bank account.'),
   Bank: described(required(nameBesideNumber(NAME_MAX)), 'The name of the bank.'),
-  AccountNumber: described(optional(bankNumber(50)), 'The number of the bank account.'),
+  AccountNumber: described(
+    optional(bankNumber(50)),
+    'The number of the bank account.',
+    'Left out only with `sepa`, which has an IBAN.',
+  ),
   BranchCode: described(
     optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
     'The code of the branch of the bank.',
+    'Left out with `sepa` and `ach`; else there is none then.',
   ),
   RoutingNumber: described(
     optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),
     'The routing number of a bank in the United States.',
+    'Left out but with `ach`, which requires it.',
   ),
-  IBAN: described(optional(bankNumber(70)), 'The international number of the bank account.'),
-  BIC: described(optional(text({ max: 30 })), 'The international code of the bank.'),
+  IBAN: described(
+    optional(bankNumber(70)),
+    'The international number of the bank account.',
+    'Left out but with `sepa`, which requires it.',
+  ),
+  BIC: described(
+    optional(text({ max: 30 })),
+    'The international code of the bank.',
+    'Left out but with `sepa`, which requires it.',
+  ),
   EMandateToken: described(
     optional(bankNumber(200)),
     'The token of the eMandate that allows the debits; null without one.',
+    'Left out, no eMandate is linked.',
   ),
   MandateReference: described(
     optional(text({ max: 35 })),
     'The reference of the mandate, which the holder of the account knows.',
+    'Left out, the service makes one where the debit needs it.',
   ),
-  MandateDate: described(optional(date()), 'The day on which the mandate was signed.'),
+  MandateDate: described(
+    optional(date()),
+    'The day on which the mandate was signed.',
+    'Left out, no mandate on paper is noted.',
+  ),
 }
 const BankAccountIn = objectOf(bankInputs, { name: 'BankAccountInput', ignored: ['LastFourDigits'] })
 export type BankAccountBody = BodyOf<typeof bankInputs>
@@ -318,7 +344,11 @@ export type BankMethodBody = BodyOf<typeof bankMethodInputs>
 
 const validationInputs = {
   BankAccount: described(required(BankAccountIn), 'The bank account; null where the method is a card.'),
-  customerID: described(optional(requiredReference()), identifies('customer')),
+  customerID: described(
+    optional(requiredReference()),
+    identifies('customer'),
+    'Left out, nothing is noted in a stored account.',
+  ),
 }
 export const ValidationIn = objectOf(validationInputs, {
   name: 'BankAccountValidation',

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -35,7 +36,7 @@ import { paymentKind as payment } from './record.ts'
 import { FailIn, NewPaymentIn, type PaymentBody, paymentFromWire, PaymentIn } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Payments'
+const tag = introduced('Payments', 'Money that came in, the invoices to which it is allocated, and its refunds.')
 
 const list = {
   tag,

@@ -1,3 +1,4 @@
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -15,21 +16,27 @@ const inputs = {
   CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
   Date: described(required(instant()), 'When the money came; its day in the zone of the account counts in the books.'),
   Method: described(required(word(METHODS, { anyCase: true })), 'The way in which the money came.'),
-  Memo: described(optional(longText()), SHARED.Memo),
-  Ref: described(optional(text()), SHARED.Ref),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
+  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
+  Ref: described(optional(text()), SHARED.Ref, LEFT_OUT.none),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
   Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
 } satisfies Properties
 
 const COMPUTED = ['paymentID', 'Status']
 
 export const PaymentIn = withoutListWhereAutoApply(
-  objectOf(inputs, { name: 'PaymentEdit', ignored: [...COMPUTED, 'sendReceipt'] }),
+  objectOf(whenLeftOut(inputs, { Memo: LEFT_OUT.cleared, Ref: LEFT_OUT.cleared }), {
+    name: 'PaymentEdit',
+    ignored: [...COMPUTED, 'sendReceipt'],
+  }),
 )
 /** Rule: of a payment that was received elsewhere a receipt goes out only where it is asked for. */
 export const NewPaymentIn = withoutListWhereAutoApply(
   objectOf(
-    { ...inputs, sendReceipt: described(optional(flag()), 'Whether a receipt is mailed to the customer.') },
+    {
+      ...inputs,
+      sendReceipt: described(optional(flag()), 'Whether a receipt is mailed to the customer.', LEFT_OUT.false),
+    },
     { name: 'PaymentAdd', ignored: COMPUTED },
   ),
 )

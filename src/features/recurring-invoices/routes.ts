@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { assert } from '../../kernel/assert.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
@@ -19,7 +20,7 @@ import { skipRecurringOperation } from './skip-routes.ts'
 import { recurringFilters, RecurringIn, recurringShape, type ShownRecurring } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Recurring invoices'
+const tag = introduced('Recurring invoices', 'Lines that are invoiced again each term, without a package.')
 /** Number of recurring invoices whose lines are loaded at once: each can have a thousand, so those of a page are never in memory together. */
 const PORTION = 20
 

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { nextRecurringRenewal, resumeRecurring } from '../../engine/recurring.ts'
@@ -172,20 +173,37 @@ function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
 const inputs = {
   customerID: described(required(requiredReference()), identifies('customer')),
   RecurInvoiceCharges: described(required(chargesIn(), 'RecurInvoiceCharge'), 'The lines of each of its invoices.'),
-  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode),
-  Reference: described(optional(text(), 'reference'), SHARED.Reference),
-  Term: described(optional(whole(1, DAYS_MAX)), SHARED.Term),
-  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
-  StartDate: described(optional(date()), 'The day on which it begins.'),
+  CurrencyCode: described(
+    optional(currencyCode()),
+    SHARED.CurrencyCode,
+    'Left out, it is that of the customer; an edit leaves it as it is.',
+  ),
+  Reference: described(optional(text(), 'reference'), SHARED.Reference, LEFT_OUT.given),
+  Term: described(optional(whole(1, DAYS_MAX)), SHARED.Term, 'Left out, it is 1; an edit leaves it as it is.'),
+  TermType: described(
+    optional(word(TERM_TYPES)),
+    SHARED.TermType,
+    'Left out, it is `months`; an edit leaves it as it is.',
+  ),
+  StartDate: described(
+    optional(date()),
+    'The day on which it begins.',
+    'Left out, it is today; an edit leaves it as it is.',
+  ),
   EndDate: described(
     optional(date()),
     'The day on which it ends, which is not billed any more; null where it goes on.',
+    LEFT_OUT.endless,
   ),
-  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv),
+  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
   ...collectionIn,
-  InvoiceTerms: described(optional(longText()), 'The terms of payment that stand on its invoices.'),
-  InvoiceNotes: described(optional(longText()), 'The notes that stand on its invoices.'),
-  Taxes: described(optional(taxesIn()), 'The taxes of all its lines; an empty list means none.'),
+  InvoiceTerms: described(optional(longText()), 'The terms of payment that stand on its invoices.', LEFT_OUT.ofAccount),
+  InvoiceNotes: described(optional(longText()), 'The notes that stand on its invoices.', LEFT_OUT.ofAccount),
+  Taxes: described(
+    optional(taxesIn()),
+    'The taxes of all its lines; an empty list means none.',
+    'Left out, the tax settings decide for each invoice.',
+  ),
 } satisfies Properties
 
 const COMPUTED = [
@@ -219,6 +237,14 @@ export const recurringEtag = (row: ShownRecurring): string =>
   )
 
 export const recurringFilters = {
-  Reference: optional(text({ takesNumbers: true })),
-  comp_Status: optional(word(STATUSES, { anyCase: true }), 'comp_status'),
+  Reference: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to records with this reference of yours.',
+    LEFT_OUT.all,
+  ),
+  comp_Status: described(
+    optional(word(STATUSES, { anyCase: true }), 'comp_status'),
+    'Limits the list to records in this state.',
+    LEFT_OUT.all,
+  ),
 } satisfies Properties

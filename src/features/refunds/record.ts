@@ -5,6 +5,7 @@ import { refundShape } from './wire.ts'
 export const refundKind = readableKind({
   code: 'payment_refund',
   name: 'refund of this payment',
+  identified: 'refund',
   param: 'refundID',
   path: '/v1/payments/{paymentID}/refunds',
   out: refundShape,

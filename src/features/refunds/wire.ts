@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -29,7 +30,13 @@ export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
 })
 
 export const RefundIn = objectOf(
-  { Amount: described(optional(positiveAmount()), 'The amount that is given back, at most what is not allocated.') },
+  {
+    Amount: described(
+      optional(positiveAmount()),
+      'The amount that is given back, at most what is not allocated.',
+      'Left out, it is all that is not allocated.',
+    ),
+  },
   { name: 'PaymentRefundAdd' },
 )
 
@@ -42,8 +49,8 @@ export const RefundBegunOut = outObject({ refundID: described(outId(), identifie
 export const ResultIn = objectOf(
   {
     Success: described(required(flag()), 'Whether the money was given back.'),
-    Reason: described(optional(text()), 'Why it was not; only with Success false.'),
-    Date: described(optional(date()), 'The day on which it was given back, or refused.'),
+    Reason: described(optional(text()), 'Why it was not; only with Success false.', LEFT_OUT.noReason),
+    Date: described(optional(date()), 'The day on which it was given back, or refused.', LEFT_OUT.today),
   },
   { name: 'PaymentRefundResult' },
 )

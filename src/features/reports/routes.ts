@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { agedByCustomer, openItems } from './ageing-queries.ts'
 import { agedCsv, agedShape, AgeingQuery, openItemCsv, openItemShape } from './ageing-wire.ts'
@@ -13,7 +14,12 @@ import { trialBalance } from './trial-balance-queries.ts'
 import { trialBalanceCsv, trialBalanceShape } from './trial-balance-wire.ts'
 
 /** Properties of all reports. */
-const REPORT = { hasStrictQuery: true, isExpensive: true, method: 'GET', tag: 'Reports' } as const
+const REPORT = {
+  hasStrictQuery: true,
+  isExpensive: true,
+  method: 'GET',
+  tag: introduced('Reports', 'Figures of an account by day or period, which agree with the ledger.'),
+} as const
 
 const taxReport = readOperation({
   ...REPORT,

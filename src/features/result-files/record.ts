@@ -16,6 +16,7 @@ export const resultFileKind = readableKind({
 export const resultLineKind = readableKind({
   code: 'result_line',
   name: 'result line',
+  identified: 'line of the result file',
   param: 'lineID',
   path: '/v1/resultfiles/{resultFileID}/lines',
   out: lineEventShape,

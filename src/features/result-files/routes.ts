@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
@@ -30,7 +31,7 @@ import {
 } from './wire.ts'
 import { invalid } from '../../kernel/fault.ts'
 
-const tag = 'Result files'
+const tag = introduced('Result files', 'Files of banks and gateways that tell which debits failed and what was paid.')
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024
 const ZIP_TYPES = ['application/zip', 'application/x-zip-compressed']

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -59,7 +60,7 @@ export const archivedFileShape = outObject(
       'The message and its version, as camt.053.001.08; null of a file that was refused.',
     ),
     Matched: described(orNull(outInteger()), 'How many of its lines belong to a payment.'),
-    Applied: described(orNull(outInteger()), 'How many of its lines changed something by themselves.'),
+    Applied: described(orNull(outInteger()), 'How many of its lines changed something automatically.'),
     Payments: described(orNull(outInteger()), 'The lines of the batch; null in lists, which leave them out.'),
     AlreadyKnown: described(orNull(outInteger()), 'How many of its lines said what an earlier file had said.'),
     Unmatched: described(orNull(outInteger()), 'How many of its lines belong to no payment.'),
@@ -85,7 +86,7 @@ export const countColumns = {
     ({ matched }: CountedFile) => matched,
   ],
   Applied: [
-    described(outInteger(), 'How many of its lines changed something by themselves.'),
+    described(outInteger(), 'How many of its lines changed something automatically.'),
     ({ applied }: CountedFile) => applied,
   ],
   Payments: [
@@ -249,20 +250,33 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   ),
 })
 
-export const fileFilters = { isOpen: optional(flag()), isToBeSentAgain: optional(flag()) } satisfies Properties
+export const fileFilters = {
+  isOpen: described(
+    optional(flag()),
+    'With true only files with lines that wait for a person, with false only those without.',
+    LEFT_OUT.all,
+  ),
+  isToBeSentAgain: described(
+    optional(flag()),
+    'With true only files whose bytes are to be sent once more, with false all others.',
+    LEFT_OUT.all,
+  ),
+} satisfies Properties
 
-export const GatewayQuery = objectOf({ gatewayID: required(requiredReference()) })
+export const GatewayQuery = objectOf({ gatewayID: described(required(requiredReference()), identifies('gateway')) })
 
 const answers = {
   paymentID: described(
     optional(reference()),
     'The payment that the line returns. Just one of this, customerID and isClosed is sent.',
+    'Left out, customerID or isClosed answers the line.',
   ),
   customerID: described(
     optional(reference()),
     'The customer whose payment the line is. Just one of paymentID, this and isClosed is sent.',
+    'Left out, paymentID or isClosed answers the line.',
   ),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply),
+  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
   Allocations: optional(
     allocationsIn('What the money of customerID pays; left out, nothing, unless AutoApply is true'),
     'allocations',
@@ -271,10 +285,12 @@ const answers = {
   isSeparate: described(
     optional(flag()),
     'True records the line although a line that may be the same money was recorded: it is another booking.',
+    LEFT_OUT.false,
   ),
   isClosed: described(
     optional(flag()),
     'True closes the line without doing anything. Just one of paymentID, customerID and this is sent.',
+    'Left out, paymentID or customerID answers the line.',
   ),
 } satisfies Properties
 

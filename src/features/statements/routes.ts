@@ -1,3 +1,5 @@
+import { identifies } from '../../platform/wire/shared-sentences.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { missing } from '../../kernel/fault.ts'
 import type { Queryable } from '../../platform/database/database.ts'
@@ -20,6 +22,8 @@ import { loadStatementDocument } from './load-document.ts'
 import { arrivingStatementOf, keptTooLong, listCurrencyBalances, PDF_MOVEMENTS_MAX } from './make.ts'
 import { customerBalanceShape, keptStatementShape, StatementOut, StatementQuery, statementToWire } from './wire.ts'
 import type { Answer } from '../../platform/http/answer.ts'
+
+pathParameter('statementID', identifies('statement'))
 
 const tag = 'Customers'
 

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { AGES, type Ageing, MOVEMENT_TYPES, overdueOf, type StatementLine } from '../../engine/money/statement.ts'
@@ -156,10 +157,18 @@ export function statementToWire(s: ArrivingStatement, timeZone: string): Arrivin
 }
 
 export const StatementQuery = objectOf({
-  from: optional(date()),
-  to: optional(date()),
-  currency: optional(currencyCode()),
-  format: optional(word(['json', 'pdf'] as const, { anyCase: true })),
+  from: described(optional(date()), 'The first day of the statement.', 'Left out, it is the first of this month.'),
+  to: described(optional(date()), 'The last day of the statement.', LEFT_OUT.today),
+  currency: described(
+    optional(currencyCode()),
+    'Limits the answer to one currency.',
+    'Left out, it is that of the customer; a PDF has all.',
+  ),
+  format: described(
+    optional(word(['json', 'pdf'] as const, { anyCase: true })),
+    'The form of the answer.',
+    'Left out, `Accept` decides, and else it is JSON.',
+  ),
 })
 
 export const keptStatementShape = recordShape<StatementRow>()('KeptStatement', {

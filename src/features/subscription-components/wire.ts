@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { type Decimal, ZERO } from '../../kernel/decimal.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
@@ -75,12 +76,24 @@ const addingOnly = (): Field<boolean> => ({
 })
 
 const componentInputs = {
-  componentID: described(optional(reference()), identifies('component')),
-  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode),
-  componentVersionID: described(optional(reference()), identifies('component version')),
-  componentVersionNumber: described(optional(whole(1, 2_147_483_647)), 'The number of the component version in force.'),
-  Memo: described(optional(longText()), 'A note of your own on the component.'),
-  NumUnits: described(optional(units(ZERO)), 'The number of units.'),
+  componentID: described(optional(reference()), identifies('component'), LEFT_OUT.ComponentCode),
+  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode, LEFT_OUT.componentID),
+  componentVersionID: described(
+    optional(reference()),
+    identifies('component version'),
+    'Left out, componentVersionNumber names the version, else it is the default one.',
+  ),
+  componentVersionNumber: described(
+    optional(whole(1, 2_147_483_647)),
+    'The number of the component version in force.',
+    'Left out, componentVersionID names the version, else it is the default one.',
+  ),
+  Memo: described(optional(longText()), 'A note of your own on the component.', LEFT_OUT.none),
+  NumUnits: described(
+    optional(units(ZERO)),
+    'The number of units.',
+    'Left out, a component that the subscription has keeps its units; a new one that is opted into has 1, a new metered one none, and a new quantity is refused.',
+  ),
 } satisfies Properties
 
 export type SubscriptionComponentBody = BodyOf<typeof componentInputs>
@@ -98,6 +111,7 @@ export const ModifyIn = objectOf(
     When: described(
       optional(word(['now'] as const, { anyCase: true })),
       'Whether the change takes effect now or at the next renewal.',
+      'Left out, it is `now`, the only moment there is.',
     ),
   },
   { name: 'SubscriptionComponentsEdit' },
@@ -123,21 +137,26 @@ const usageDate = (): Field<UsageDate> => {
 
 const usageInputs = {
   NumUnits: described(required(units()), 'The number of units.'),
-  isSetUnits: optional(flagOrNumber()),
+  isSetUnits: leftOut(optional(flagOrNumber()), LEFT_OUT.false),
   Date: described(
     optional(usageDate()),
     'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
+    LEFT_OUT.today,
   ),
-  UsageKey: described(optional(text()), 'A text of your own that counts the report once, however often it is sent.'),
-  Memo: described(optional(longText()), 'A note of your own on the report.'),
+  UsageKey: described(
+    optional(text()),
+    'A text of your own that counts the report once, however often it is sent.',
+    'Left out, a report that is sent twice counts twice.',
+  ),
+  Memo: described(optional(longText()), 'A note of your own on the report.', LEFT_OUT.none),
 } satisfies Properties
 
 /** Fields of a report that the service computes. */
 const REPORT_COMPUTED = ['usageID', 'RecordedDate', 'invoiceID']
 const ignored = ['componentVersionID', 'componentVersionNumber', ...REPORT_COMPUTED]
 const componentNames = {
-  componentID: described(optional(reference()), identifies('component')),
-  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode),
+  componentID: described(optional(reference()), identifies('component'), LEFT_OUT.ComponentCode),
+  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode, LEFT_OUT.componentID),
 } satisfies Properties
 
 const entryInputs = { ...componentNames, ...usageInputs } satisfies Properties
@@ -171,13 +190,14 @@ const bulkInputs = {
   subscriptionID: described(required(requiredReference()), identifies('subscription')),
   ...componentNames,
   NumUnits: described(required(units(ZERO)), 'The number of units.'),
-  isSetUnits: optional(addingOnly()),
+  isSetUnits: leftOut(optional(addingOnly()), LEFT_OUT.false),
   Date: described(
     optional(usageDate()),
     'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
+    LEFT_OUT.today,
   ),
   UsageKey: described(required(text()), 'A text of your own that counts the report once, however often it is sent.'),
-  Memo: described(optional(longText()), 'A note of your own on the report.'),
+  Memo: described(optional(longText()), 'A note of your own on the report.', LEFT_OUT.none),
 } satisfies Properties
 export type BulkBody = BodyOf<typeof bulkInputs>
 
@@ -286,7 +306,20 @@ export const usageShape = recordShape<ReadUsage>()('Usage', {
 })
 
 export const usageFilters = {
-  from: optional(date()),
-  to: optional(date()),
-  ...componentNames,
+  from: described(
+    optional(date()),
+    'Limits the answer to what happened on this day or later.',
+    'Left out, it begins with the oldest.',
+  ),
+  to: described(
+    optional(date()),
+    'Limits the answer to what happened on this day or earlier.',
+    'Left out, it ends with the newest.',
+  ),
+  componentID: described(componentNames.componentID, 'Limits the list to records of this component.', LEFT_OUT.ofAll),
+  ComponentCode: described(
+    componentNames.ComponentCode,
+    'Limits the list to usage of the component with this code.',
+    LEFT_OUT.all,
+  ),
 } satisfies Properties

@@ -1,3 +1,4 @@
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { listRateTerms } from '../packages/queries.ts'
 import {
   changeAtRenewal,
@@ -46,6 +47,12 @@ import { type Subscription } from './queries.ts'
 import { withOpeningKept } from '../subscription-components/count-usage.ts'
 import { presented, subscriptionEtag } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
+
+pathParameter('kind', 'How the subscription ends.', {
+  type: 'string',
+  enum: ['renewal', 'norefund', 'prorata', 'fullcredit'],
+  description: 'How to cancel; any letter case',
+})
 
 const tag = 'Subscriptions'
 

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { addDays } from '../../kernel/calendar.ts'
@@ -34,19 +35,41 @@ import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { answeredBeside, type PresentedSubscription, subscriptionShape, TERM_TYPES } from './wire.ts'
 
 const changeInputs = {
-  packageID: described(optional(reference()), identifies('package')),
-  packageCode: described(optional(text({ takesNumbers: true })), SHARED.packageCode),
-  packageVersionID: described(optional(reference()), identifies('package version')),
+  packageID: described(
+    optional(reference()),
+    identifies('package'),
+    'Left out, packageVersionID or packageRateTermID names it, else the package stays.',
+  ),
+  packageCode: described(
+    optional(text({ takesNumbers: true })),
+    SHARED.packageCode,
+    'Left out, packageID or a version or rate term names it, else the package stays.',
+  ),
+  packageVersionID: described(
+    optional(reference()),
+    identifies('package version'),
+    'Left out, packageVersionNumber names the version, else it is the default one.',
+  ),
   packageVersionNumber: described(
     optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
     'The number of the package version in force.',
+    'Left out, packageVersionID names the version, else it is the default one.',
   ),
-  packageRateTermID: described(optional(reference()), identifies('price of one term')),
-  Term: described(optional(described(whole(1, DAYS_MAX), 'Given together with TermType')), SHARED.Term),
-  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
+  packageRateTermID: described(
+    optional(reference()),
+    identifies('price of one term'),
+    'Left out, Term and TermType choose among the terms.',
+  ),
+  Term: described(
+    optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
+    SHARED.Term,
+    'Left out, packageRateTermID chooses among the terms.',
+  ),
+  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType, 'Left out with Term.'),
   When: described(
     optional(word(['renewal', 'now'] as const, { anyCase: true })),
     'Whether the change takes effect now or at the next renewal.',
+    'Left out, it is `renewal`.',
   ),
 } satisfies Properties
 
@@ -63,27 +86,48 @@ export const ChangeEndDateIn = objectOf(
 )
 export const ReactivateIn = objectOf(
   {
-    StartDate: described(optional(date()), 'The day on which it starts again.'),
-    EndDate: described(optional(date()), 'The day on which it ends again.'),
+    StartDate: described(
+      optional(date()),
+      'The day on which it starts again.',
+      'Left out, it is today; not taken where only a pending cancellation is dropped.',
+    ),
+    EndDate: described(optional(date()), 'The day on which it ends again.', LEFT_OUT.endless),
   },
   { name: 'SubscriptionReactivation' },
 )
 export const CancelIn = objectOf(
-  { Reason: described(optional(longText()), 'Why it is cancelled; the subscription answers it as CancelReason.') },
+  {
+    Reason: described(
+      optional(longText()),
+      'Why it is cancelled; the subscription answers it as CancelReason.',
+      LEFT_OUT.none,
+    ),
+  },
   { name: 'SubscriptionCancellation' },
 )
-export const PreviewQuery = objectOf({ preview: optional(flag()) })
+export const PreviewQuery = objectOf({
+  preview: described(optional(flag()), 'With true nothing is changed, and the answer shows what would be.'),
+})
 
 const detailInputs = {
-  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv),
+  numDaysBeforeToInv: described(
+    optional(whole(0, 90)),
+    SHARED.numDaysBeforeToInv,
+    'Left out, it stays as it is; null takes those of the account.',
+  ),
   poNumber: described(
     optional(text({ takesNumbers: true })),
     'The purchase order number of the customer; it stands on the invoice.',
+    LEFT_OUT.keptOrCleared,
   ),
-  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference),
-  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
-  gatewayID: described(optional(reference()), identifies('gateway')),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
+  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference, LEFT_OUT.keptOrCleared),
+  CollectionMethod: described(
+    optional(word(COLLECTION_METHODS)),
+    'The way in which its invoices are collected.',
+    LEFT_OUT.keptOrCleared,
+  ),
+  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.keptOrCleared),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.keptOrCleared),
 } satisfies Properties
 
 export const SubscriptionDetailsIn = objectOf(detailInputs, {

@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { searchRecords } from '../customers/search.ts'
 import { filteredComponent, filteredPackage } from '../packages/by-code.ts'
 import type { ComponentState } from '../../engine/subscription/components.ts'
@@ -30,7 +31,10 @@ import {
 import { foundSubscription, loadSubscription, subscriptionKind } from './record.ts'
 import { presented, subscriptionEtag, subscriptionFilters, SubscriptionIn, subscriptionShape } from './wire.ts'
 
-const tag = 'Subscriptions'
+const tag = introduced(
+  'Subscriptions',
+  'Packages and components that a customer has, billed term by term until they end.',
+)
 
 const list = {
   tag,

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { search } from '../../platform/wire/search.ts'
@@ -296,36 +297,68 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
 
 const inputs = {
   customerID: described(required(requiredReference()), identifies('customer')),
-  packageID: described(optional(reference()), identifies('package')),
-  packageCode: described(optional(text({ takesNumbers: true })), SHARED.packageCode),
-  packageVersionID: described(optional(reference()), identifies('package version')),
+  packageID: described(
+    optional(reference()),
+    identifies('package'),
+    'Left out, packageVersionID or packageRateTermID names what is sold.',
+  ),
+  packageCode: described(
+    optional(text({ takesNumbers: true })),
+    SHARED.packageCode,
+    'Left out, packageID or a version or rate term names the package.',
+  ),
+  packageVersionID: described(
+    optional(reference()),
+    identifies('package version'),
+    'Left out, packageVersionNumber names the version, else it is the default one.',
+  ),
   packageVersionNumber: described(
     optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
     'The number of the package version in force.',
+    'Left out, packageVersionID names the version, else it is the default one.',
   ),
-  packageRateTermID: described(optional(reference()), identifies('price of one term')),
-  Term: described(optional(described(whole(1, DAYS_MAX), 'Given together with TermType')), SHARED.Term),
-  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType),
-  StartDate: described(optional(date()), 'The first day that is billed.'),
-  EndDate: described(optional(date()), 'The first day that is not billed any more.'),
+  packageRateTermID: described(
+    optional(reference()),
+    identifies('price of one term'),
+    'Left out, Term and TermType choose among the terms, else it is the only or first one.',
+  ),
+  Term: described(
+    optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
+    SHARED.Term,
+    'Left out, packageRateTermID chooses among the terms, else it is the only or first one.',
+  ),
+  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType, 'Left out with Term.'),
+  StartDate: described(optional(date()), 'The first day that is billed.', LEFT_OUT.today),
+  EndDate: described(optional(date()), 'The first day that is not billed any more.', LEFT_OUT.endless),
   firstProrataSyncDate: described(
     optional(date()),
     'The day from which whole terms count; until then the price is taken by days. Null where terms count from the start.',
+    'Left out, terms count from the end of the trial, or the start.',
   ),
-  isProRata: described(optional(flag()), 'Whether parts of a term are charged by their days; else as whole terms.'),
-  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv),
+  isProRata: described(
+    optional(flag()),
+    'Whether parts of a term are charged by their days; else as whole terms.',
+    LEFT_OUT.true,
+  ),
+  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
   componentUsage: described(
     optional(componentList()),
     'The components that the subscription begins with, and how many of each.',
+    'Left out, it has no components.',
   ),
-  CollectionMethod: described(optional(word(COLLECTION_METHODS)), 'The way in which its invoices are collected.'),
-  gatewayID: described(optional(reference()), identifies('gateway')),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method')),
+  CollectionMethod: described(
+    optional(word(COLLECTION_METHODS)),
+    'The way in which its invoices are collected.',
+    LEFT_OUT.customerPays,
+  ),
+  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.primaryGateway),
+  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.primaryMethod),
   poNumber: described(
     optional(text({ takesNumbers: true })),
     'The purchase order number of the customer; it stands on the invoice.',
+    LEFT_OUT.none,
   ),
-  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference),
+  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference, LEFT_OUT.none),
 } satisfies Properties
 
 /** Lists what a subscription is answered with and a body does not take: a record that was read can be sent back. */
@@ -336,13 +369,33 @@ export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignore
 export type SubscriptionBody = BodyOf<typeof inputs>
 
 export const subscriptionFilters = {
-  q: optional(search()),
-  comp_Status: optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
-  packageID: optional(reference()),
-  packageCode: optional(text({ takesNumbers: true })),
-  ComponentCode: optional(text({ takesNumbers: true })),
-  Reference: optional(text({ takesNumbers: true })),
-  customerID: optional(reference()),
+  q: described(
+    optional(search()),
+    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
+    LEFT_OUT.all,
+  ),
+  comp_Status: described(
+    optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
+    'Limits the list to records in this state.',
+    LEFT_OUT.all,
+  ),
+  packageID: described(optional(reference()), 'Limits the list to records of this package.', LEFT_OUT.ofAll),
+  packageCode: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to subscriptions of the package with this code.',
+    LEFT_OUT.all,
+  ),
+  ComponentCode: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to subscriptions that have the component with this code.',
+    LEFT_OUT.all,
+  ),
+  Reference: described(
+    optional(text({ takesNumbers: true })),
+    'Limits the list to records with this reference of yours.',
+    LEFT_OUT.all,
+  ),
+  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
 } satisfies Properties
 
 /** Returns the ETag, which changes with everything that an edit of the subscription would replace. */

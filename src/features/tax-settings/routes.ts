@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
@@ -20,7 +21,7 @@ import { checkRules } from './rules.ts'
 import { rulesFromWire, taxSettingEtag, TaxSettingIn, taxSettingShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Tax settings'
+const tag = introduced('Tax settings', 'Taxes and the rules of where, and for whom, each rate holds.')
 
 const taxSetting = recordKind({
   code: 'tax_setting',

@@ -77,6 +77,7 @@ const settingFields = {
   rules: described(
     optional(listOf(objectOf(ruleFields, { name: 'TaxRuleInput' }), { max: RULES_MAX, what: 'rules' })),
     'The rules of the tax; the one that fits a customer best decides.',
+    'Left out, there are none: an edit deletes those that were.',
   ),
 } satisfies Properties
 

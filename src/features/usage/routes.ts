@@ -1,3 +1,4 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { ComponentId } from '../../kernel/ids.ts'
@@ -29,7 +30,10 @@ import { countUsage, listUsage, type UsageFilter } from '../subscription-compone
 import type { UsageReport } from '../subscription-components/count-usage.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Usage'
+const tag = introduced(
+  'Usage',
+  'Reports of what was used of metered components; it is charged when its cycle has ended.',
+)
 
 const reportOf = (entry: UsageBody, subscriptionId: bigint, field: string): UsageReport => ({
   subscriptionId,

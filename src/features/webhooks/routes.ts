@@ -1,3 +1,6 @@
+import { introduced } from '../../platform/http/tags.ts'
+import { identifies } from '../../platform/wire/shared-sentences.ts'
+import { pathParameter } from '../../platform/http/path-parameters.ts'
 import { type RealClock, type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { pathId } from '../../platform/http/handle.ts'
@@ -33,7 +36,9 @@ import {
 } from './wire.ts'
 import { type Answer, noContent } from '../../platform/http/answer.ts'
 
-const tag = 'Webhooks'
+pathParameter('deliveryID', identifies('delivery'))
+
+const tag = introduced('Webhooks', 'Addresses that are called with each event of the types that they ask for.')
 
 interface Deps {
   envelope: Envelope

@@ -1,4 +1,5 @@
-import { described } from '../../platform/wire/described.ts'
+import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { described, leftOut } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
 import { flag, instant, text, whole } from '../../platform/wire/fields.ts'
@@ -88,16 +89,27 @@ const inputs = {
       check: (value) => (URL.canParse(value) ? undefined : 'must be an address such as https://example.org/hook'),
     }),
   ),
-  Types: described(optional(patterns()), 'The types of events that it gets, as `invoice.*`; null stands for all.'),
-  Description: described(optional(text()), 'A text of your own.'),
+  Types: described(
+    optional(patterns()),
+    'The types of events that it gets, as `invoice.*`; null stands for all.',
+    'Left out, it gets all.',
+  ),
+  Description: described(optional(text()), 'A text of your own.', LEFT_OUT.none),
 }
 const computed = ['webhookID', 'CreatedDate', 'Secret']
 export const WebhookIn = objectOf(inputs, { name: 'WebhookInput', ignored: [...computed, 'isActive'] })
 
 const edits = {
-  ...inputs,
-  Url: optional(inputs.Url.field),
-  isActive: described(optional(flag()), 'Whether events are sent to it.'),
+  ...whenLeftOut(inputs, {
+    Types: 'Left out, they stay as they are; null stands for all.',
+    Description: LEFT_OUT.keptOrCleared,
+  }),
+  Url: leftOut(optional(inputs.Url.field), LEFT_OUT.kept),
+  isActive: described(
+    optional(flag()),
+    'Whether events are sent to it.',
+    'Left out, it stays as it is; null makes it true.',
+  ),
 }
 export const WebhookEditIn = objectOf(edits, { name: 'WebhookEditInput', ignored: computed })
 export type WebhookBody = BodyOf<typeof edits>
@@ -106,7 +118,11 @@ const HOURS_MAX = 168
 export const HOURS_PRESET = 24
 export const RotateIn = objectOf(
   {
-    Hours: described(optional(whole(0, HOURS_MAX)), 'For how many hours the present Secret signs beside the new one.'),
+    Hours: described(
+      optional(whole(0, HOURS_MAX)),
+      'For how many hours the present Secret signs beside the new one.',
+      'Left out, it is 24.',
+    ),
   },
   { name: 'RotateWebhookInput' },
 )
@@ -114,7 +130,11 @@ export const RotateIn = objectOf(
 const range = {
   from: described(required(instant()), 'The instant of the first events that are sent again.'),
   to: described(required(endOfPeriod()), 'The instant before which the last of them lies.'),
-  Types: described(optional(patterns()), 'The types of events that are sent again.'),
+  Types: described(
+    optional(patterns()),
+    'The types of events that are sent again.',
+    'Left out, they are those of the webhook.',
+  ),
 }
 export const ReplayIn = objectOf(range, { name: 'ReplayWebhookInput' })
 

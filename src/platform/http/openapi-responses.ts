@@ -3,7 +3,7 @@ import { errorSchema } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { type Operation, permissionOf, type Success } from './operation.ts'
 import { RECORDED } from './recorded.ts'
-import { withSentences } from './sentences.ts'
+import { withFullStops } from './full-stops.ts'
 
 /** The answers of an operation in the OpenAPI document: its success, its refusals, and the headers of both. */
 
@@ -181,12 +181,10 @@ const mediaSchema = (type: string): Schema =>
 export const rawContent = (types: readonly string[]): Schema =>
   Object.fromEntries(types.map((type) => [type, { schema: mediaSchema(type) }]))
 
-const placeOfAnswer = (id: string) => ({ component: id, path: id, isSent: false })
-
 function contentOf(id: string, { status, schema, media = [] }: Omit<Success, 'headers'>): Schema | undefined {
   const recorded = RECORDED[id]
   const example = (recorded?.status === status ? recorded.answer : undefined) ?? (schema && exampleOf(schema))
-  const json = schema ? { 'application/json': { schema: withSentences(schema, placeOfAnswer(id)), example } } : {}
+  const json = schema ? { 'application/json': { schema: withFullStops(schema), example } } : {}
   const content = { ...json, ...rawContent(media) }
   return Object.keys(content).length > 0 ? content : undefined
 }
@@ -202,8 +200,7 @@ function shownResponse(operation: Operation): Schema | undefined {
   const representation = operation.kind === 'write' ? operation.representation : undefined
   const schemas = [...(preview ? [preview] : []), ...(representation ? [representation.schema] : [])]
   if (schemas.length === 0) return undefined
-  const schema =
-    schemas.length === 1 ? withSentences(schemas[0] as Schema, placeOfAnswer(operation.id)) : { anyOf: schemas }
+  const schema = schemas.length === 1 ? withFullStops(schemas[0] as Schema) : { anyOf: schemas }
   const names = new Set<HeaderName>([
     ...EVERYWHERE,
     ...(representation?.headers ?? []),

@@ -5,7 +5,9 @@ import { hasEtag, headerComponents, rawContent, refusalComponents, responsesOf }
 import { OPERATION_EXAMPLES } from './operation-examples.ts'
 import type { Operation } from './operation.ts'
 import { RECORDED } from './recorded.ts'
-import { PARAMETER_DEFAULTS, parameterSentence, TAG_SENTENCES, withSentences } from './sentences.ts'
+import { withFullStops } from './full-stops.ts'
+import { pathParameters } from './path-parameters.ts'
+import { introductionOf } from './tags.ts'
 
 /** The OpenAPI 3.1 document, made from the same declarations that check and answer requests. */
 
@@ -39,7 +41,6 @@ export function openApiDocument(
   }
   for (const download of about.downloads ?? [])
     paths[download.path] = { ...paths[download.path], ...(describeDownload(download) as Record<string, Schema>) }
-  const sent = sentComponents(operations)
   return {
     openapi: '3.1.0',
     info: {
@@ -50,16 +51,11 @@ export function openApiDocument(
     },
     servers: [{ url: about.serverUrl }],
     security: [{ apiKey: [] }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAG_SENTENCES[name] })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: introductionOf(name) })),
     paths,
     components: {
       schemas: Object.fromEntries(
-        [...components]
-          .sort(([a], [b]) => (a < b ? -1 : 1))
-          .map(([name, schema]) => [
-            name,
-            withSentences(schema, { component: name, path: name, isSent: sent.has(name) }),
-          ]),
+        [...components].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, schema]) => [name, withFullStops(schema)]),
       ),
       securitySchemes: {
         apiKey: {
@@ -74,26 +70,12 @@ export function openApiDocument(
   }
 }
 
-/** Returns the names of the components that bodies are made of. */
-function sentComponents(operations: readonly Operation[]): Set<string> {
-  const found = new Set<string>()
-  const look = (text: string): void => {
-    for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
-      if (!found.has(name)) {
-        found.add(name)
-        look(JSON.stringify(components.get(name) ?? {}))
-      }
-  }
-  for (const { body } of operations) if (body) look(JSON.stringify(body.schema))
-  return found
-}
-
 function describe(operation: Operation, operations: readonly Operation[]): Schema {
   const parameters = [
     ...pathParameters(operation.path),
     ...queryParameters(operation.query),
     ...headerParameters(operation),
-  ].map((parameter) => parameterSentenced(operation.id, parameter))
+  ]
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -105,60 +87,40 @@ function describe(operation: Operation, operations: readonly Operation[]): Schem
   }
 }
 
-/** Adds the shared sentence and default of a parameter; one that is declared with what leaving it out means has its own. */
-function parameterSentenced(operation: string, parameter: Schema): Schema {
-  const name = String(parameter['name'])
-  const schema = parameter['schema'] as Schema
-  const isExplained = /left out/i.test(String(schema['description'] ?? ''))
-  const sentence = isExplained ? undefined : parameterSentence(operation, name, parameter['required'] === true)
-  const isDefaulted = parameter['in'] === 'query' && Object.hasOwn(PARAMETER_DEFAULTS, name)
-  return {
-    ...parameter,
-    ...(sentence === undefined ? {} : { description: sentence }),
-    ...(isDefaulted ? { schema: { ...schema, default: PARAMETER_DEFAULTS[name] } } : {}),
-  }
-}
-
 function requestBody({ id, body, rawBody, isBodyOptional, takesAnyBody }: Operation): Schema {
   if (rawBody) return { requestBody: { required: true, content: rawContent(rawBody.types) } }
   if (!body) return {}
   const content = {
     'application/json': {
-      schema: withSentences(body.schema, { component: id, path: id, isSent: true }),
+      schema: withFullStops(body.schema),
       example: RECORDED[id]?.body ?? OPERATION_EXAMPLES[id],
     },
   }
   return { requestBody: { required: !(isBodyOptional || takesAnyBody), content } }
 }
 
-/** Parts of a path that are no identifiers. */
-const PATH_WORDS: Record<string, Schema> = {
-  kind: {
-    type: 'string',
-    enum: ['renewal', 'norefund', 'prorata', 'fullcredit'],
-    description: 'How to cancel; any letter case',
-  },
-  BatchToken: { type: 'string', format: 'uuid' },
-  Key: { type: 'string' },
-  invoiceNum: { type: 'string' },
-  versionno: { type: 'string' },
+/** Defaults of parameters: what leaving them out means. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  page: 1,
+  page_size: 100,
+  sort: 'id',
+  total: false,
+  preview: false,
 }
 
-const pathParameters = (path: string): Schema[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: PATH_WORDS[name ?? ''] ?? { type: 'integer', format: 'int64', minimum: 1 },
-  }))
-
 function queryParameters(query: Field<BodyOf<Properties>> | undefined): Schema[] {
-  return Object.entries(query?.properties ?? {}).map(([name, property]) => ({
-    name,
-    in: 'query',
-    required: property.presence === 'required',
-    schema: withoutNull(propertySchema(property)),
-  }))
+  return Object.entries(query?.properties ?? {}).map(([name, property]) => {
+    const { presence, sentence, leftOut } = property
+    const schema = withoutNull(propertySchema(property))
+    const meaning = [sentence, leftOut].filter((one) => one !== undefined).join(' ')
+    return {
+      name,
+      in: 'query',
+      required: presence === 'required',
+      schema: Object.hasOwn(DEFAULTS, name) ? { ...schema, default: DEFAULTS[name] } : schema,
+      ...(meaning === '' ? {} : { description: meaning }),
+    }
+  })
 }
 
 function withoutNull(schema: Schema): Schema {
@@ -179,13 +141,24 @@ function headerParameters(operation: Operation): Schema[] {
     in: 'header',
     required: false,
     schema: { type: 'string', minLength: 1, maxLength: 255 },
+    description:
+      'A text of your own that makes the request safe to repeat for 24 hours: a repetition answers what the first one answered. Left out, a repetition is a new request.',
   }
-  const match = { name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }
+  const match = {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description:
+      'The `ETag` of the record as you know it: where it has changed since, the answer is 412. Left out, nothing is compared.',
+  }
   const prefer = {
     name: 'Prefer',
     in: 'header',
     required: false,
     schema: { type: 'string', examples: ['return=representation'] },
+    description:
+      'Preferences of RFC 7240. With `return=representation` the answer is 200 with what reading the record answers now, in place of one without a body. Left out, there is no body.',
   }
   const isRepresented = operation.kind === 'write' && operation.representation !== undefined
   return [key, ...(hasEtag(operation) ? [match] : []), ...(isRepresented ? [prefer] : [])]

@@ -1,3 +1,5 @@
+import { described } from '../wire/described.ts'
+import { LEFT_OUT } from '../wire/left-out.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { invalid, type Problems } from '../../kernel/fault.ts'
 import { flag, instant, reference } from '../wire/fields.ts'
@@ -29,12 +31,36 @@ const pagingNumber = (): Field<number> => ({
   },
 })
 
-export const paging = { page: optional(pagingNumber()), page_size: optional(pagingNumber()) }
+export const paging = {
+  page: described(optional(pagingNumber()), 'The page of the list, counted from 1.'),
+  page_size: described(optional(pagingNumber()), 'How many records a page has; more than 200 is taken as 200.'),
+}
 
-const listing = { ...paging, sort: optional(word(['id', '-id'] as const)), total: optional(flag()) }
+const listing = {
+  ...paging,
+  sort: described(
+    optional(word(['id', '-id'] as const)),
+    'The order of the list: `id` from the oldest record to the newest, `-id` from the newest to the oldest.',
+  ),
+  total: described(
+    optional(flag()),
+    'With true the header `Total-Count` says how many records the list has; `10000+` where it is filtered and has more.',
+  ),
+}
 
 /** The filter of lists that know when their records were updated. */
-export const updateFilter = { updatedSince: optional(instant()), after: optional(reference()) } satisfies Properties
+export const updateFilter = {
+  updatedSince: described(
+    optional(instant()),
+    'Limits the list to records that were created or changed at this instant or later, in real time; money on invoices counts. It is at most 5 minutes ahead, which counts as now; send what the header `Perennial-Until` answered last.',
+    LEFT_OUT.all,
+  ),
+  after: described(
+    optional(reference()),
+    'Begins the list after the record with this identifier, whatever stands before it. The `Link` of a list that was asked with `updatedSince` has it, so that no record is missed or comes twice while others are added and deleted.',
+    'Left out, the page is found by its number.',
+  ),
+} satisfies Properties
 
 export interface UpdateWish {
   updatedSince?: Instant | null

@@ -1,3 +1,5 @@
+import { identifies } from '../wire/shared-sentences.ts'
+import { pathParameter } from './path-parameters.ts'
 import { type Fault, missing } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Queryable, Snapshot, Transaction } from '../database/database.ts'
@@ -21,6 +23,8 @@ export interface ReadableDeclaration<Row, Code extends string> {
   name: string
   /** The parameter of its paths, and the field that a 404 names: customerNoteID. */
   param: string
+  /** Its name in the sentence of that parameter, if another. */
+  identified?: string
   /** Its collection; the identifier follows: /v1/customernotes. */
   path: string
   out: Pick<RecordShape<Row>, 'schema' | 'write'>
@@ -84,6 +88,7 @@ export function readableKind<Row, Code extends string>(
   declared: ReadableDeclaration<Row, Code>,
 ): ReadableKind<Row, Code> {
   const { code, name, param, path, out, answerLong } = declared
+  pathParameter(param, identifies(declared.identified ?? name))
   const kind: ReadableKind<Row, Code> = {
     ...declared,
     unknown: (id) => missing(`${code}_unknown`, `There is no ${name} ${id}.`, param),

@@ -46,8 +46,9 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
   aliases: readonly string[]
   /** A required field that null (or blank) clears: only left out it is refused. */
   isCleared?: true
-  /** The meaning of the field, for the reference. */
+  /** The meaning of the field, for the reference, and of leaving it out. */
   sentence?: string
+  leftOut?: string
 }
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
@@ -265,8 +266,10 @@ export function propertySchema({ field, presence, aliases, isCleared }: Property
 function schemaOf(properties: Properties, names: readonly string[]): Schema {
   const entries = names.map((name) => {
     const property = properties[name] as Property<unknown, 'required' | 'optional'>
+    const { sentence, leftOut } = property
     const schema = propertySchema(property)
-    return [name, property.sentence === undefined ? schema : describedAs(schema, property.sentence)]
+    const meant = sentence === undefined ? schema : describedAs(schema, sentence)
+    return [name, leftOut === undefined ? meant : alsoDescribedAs(meant, leftOut)]
   })
   const required = names.filter((name) => properties[name]?.presence === 'required')
   return {

@@ -12,7 +12,7 @@ export const SHARED = {
   numDaysBeforeToInv: 'How many days before a term begins its invoice is made.',
   BookedDate: 'The day in the books.',
   AutoApply:
-    'Whether the money goes to what is open and due first, by itself; the list of allocations is not looked at then.',
+    'Whether the money goes automatically to what is open and due first; the list of allocations is not looked at then.',
   Ref: 'A reference of your own, as the number of a transfer.',
   Memo: 'A note of your own; customers do not see it.',
   Problem: 'The problem in plain words.',
@@ -26,7 +26,7 @@ export const SHARED = {
   NoteAmount: 'The amount of the note, taxes included.',
   CreditNumber: 'The number of the credit note.',
   Category:
-    'The category of EN 16931: S taxed, Z zero, E exempt, AE reverse charge, K intra-community, G export, O outside; null on papers of before it was kept.',
+    'The category of EN 16931: S taxed, Z zero, E exempt, AE reverse charge, K intra-community, G export, O outside; null on papers from before it was kept.',
   LineName: 'The short text of the line.',
   AmountEx: 'The amount without tax.',
   Allocations: 'To which records the money goes, and how much to each.',
