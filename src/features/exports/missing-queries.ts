@@ -4,6 +4,7 @@ import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/datab
 import { IS_OF_PACKAGE } from '../reports/line-queries.ts'
 import { type BatchScope, HAS_LINES, INVOICE_OF_MOVE, METHOD_OF_MOVE, moved, NOTE_OF_MOVE } from './moves-queries.ts'
 import { ITEMS } from './source-queries.ts'
+import { writtenOutCharges } from '../invoices/template-line-queries.ts'
 
 /** Codes that a batch lacks, where no code of the account stands in for it: found in one pass before anything is written. */
 
@@ -52,7 +53,7 @@ const lines = (tx: Transaction): Fragment => fragment`
   union all
   select s.invoice_id, s.note, c.item_id, ${IS_OF_PACKAGE}, n.net_minor
     from sources s join credit_note_lines n on n.account_id = ${tx.account} and n.credit_note_id = s.note
-    join charge_rows c on c.account_id = ${tx.account} and c.charge_id = n.charge_id`
+    join ${writtenOutCharges(tx.account)} c on c.charge_id = n.charge_id`
 
 const revenue = (tx: Transaction): Fragment => fragment`
   select distinct 3, coalesce(p.package_id, k.component_id),

@@ -69,10 +69,13 @@ const FROM = (tx: Transaction, scope: BatchScope): Fragment => fragment`
       select * from ledger l
        where l.account_id = ${tx.account} and ${heldFrom('l', fragment`r.from_id`)} and ${heldBelow('l', fragment`r.until_id`)} offset 0) e`
 
-/** Returns what reads those that were posted one by one. */
-const FROM_ROWS = (tx: Transaction, scope: BatchScope): Fragment => fragment`
+/** Returns what reads those of settlements. */
+const FROM_SETTLEMENTS = (tx: Transaction, scope: BatchScope): Fragment => fragment`
     ${RANGES(scope)}
-    join ledger_rows e on e.account_id = ${tx.account} and e.entry_id >= r.from_id and e.entry_id < r.until_id`
+    cross join lateral (
+      select * from ledger l
+       where l.account_id = ${tx.account} and l.entry_id >= r.from_id and l.entry_id < r.until_id
+         and (l.record_type = 'settlement' or l.event = 'tax_taken_back') offset 0) e`
 
 const IS_FRESH = ({ currency, to }: BatchScope): Fragment =>
   fragment`e.currency = ${currency} and e.dated <= ${to} and (r.after is null or e.dated > r.after)`
@@ -101,14 +104,14 @@ export const moved = (tx: Transaction, scope: BatchScope): Fragment => fragment`
   select ${COLUMNS}, case when coalesce(s.settlement_id, o.settlement_id, x.note) is null then e.record_type else 'negative_adjustment' end,
          coalesce(s.negative_adjustment_id, o.negative_adjustment_id, x.note, e.record_id), coalesce(s.invoice_id, o.invoice_id, x.invoice_id),
          case when e.record_type <> 'negative_adjustment' then coalesce(s.basis = 'lines', x.has_lines, false) end
-    ${FROM_ROWS(tx, scope)}
+    ${FROM_SETTLEMENTS(tx, scope)}
     left join settlements s on e.record_type = 'settlement' and s.account_id = ${tx.account} and s.settlement_id = e.record_id
     left join settlements o on e.record_type = 'allocation' and o.account_id = ${tx.account} and o.old_allocation_id = e.record_id
     left join lateral (
       select x.negative_adjustment_id as note, x.invoice_id, x.has_lines from export_unsettled x
        where e.record_type = 'settlement' and s.settlement_id is null and x.account_id = ${tx.account} and x.settlement_id = e.record_id
        limit 1) x on true
-   where ${IS_FRESH(scope)} and (e.record_type = 'settlement' or e.event = 'tax_taken_back')
+   where ${IS_FRESH(scope)}
   union all
   select x.dated, null, x.customer_id, null, (x.settlement_id is null) = (x.amount_minor < 0),
          case when x.amount_minor > 0 then 'unsettled' else 'revenue' end, case when x.amount_minor > 0 then 'revenue' else 'unsettled' end, null, null,

@@ -4,6 +4,7 @@ import type { TaxCategory } from '../../kernel/tax.ts'
 import { oneRow, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { IS_OF_PACKAGE } from '../reports/line-queries.ts'
+import { writtenOutCharges } from '../invoices/template-line-queries.ts'
 
 /** Lines and taxes that revenue is of, with the codes of their packages, components and rules. */
 
@@ -49,7 +50,7 @@ export const listCreditedLines = (tx: Transaction, noteIds: readonly Id[]) =>
     ${byCode(
       tx,
       fragment`select n.credit_note_id as key, c.item_id, ${IS_OF_PACKAGE} as is_package, n.net_minor as net
-                 from credit_note_lines n join charge_rows c on c.account_id = ${tx.account} and c.charge_id = n.charge_id
+                 from credit_note_lines n join ${writtenOutCharges(tx.account)} c on c.charge_id = n.charge_id
                 where n.account_id = ${tx.account} and n.credit_note_id = any(${arrayLiteral(noteIds)}::bigint[])`,
     )}`)
 

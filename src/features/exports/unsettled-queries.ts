@@ -16,7 +16,7 @@ export async function insertUnsettled(tx: Transaction, { id, currency, to, below
     tx,
     sql`
     with late as (
-      select record_id, record_type from ledger_rows
+      select record_id, record_type from ledger
        where account_id = ${tx.account} and entry_id >= ${below} and record_type in ('negative_adjustment', 'settlement')),
     standing as (
       select n.customer_id, n.negative_adjustment_id as note, null::bigint as settlement, null::bigint as invoice_id, false as has_lines, n.dated,

@@ -187,6 +187,10 @@ export function addCredited(
      where c.account_id = ${tx.account} and c.charge_id = d.charge`)
 }
 
+/** Returns the charges that are rows, as a relation: those that a credit note gives back are among them. */
+export const writtenOutCharges = (account: AccountId): Fragment =>
+  fragment`(select * from charge_rows where account_id = ${account})`
+
 /**
  * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with templates are found by the invoices of
  * their customers: no index leads from a subscription to them. `ids` is a bigint[]; whether an invoice is of one of many is found by hashing (`is true` keeps

@@ -3,6 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
+import { writtenOutCharges } from '../invoices/template-line-queries.ts'
 
 export interface CreditLineRow {
   line: number
@@ -46,7 +47,7 @@ export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =
     select l.charge_id as "chargeId", c.kind, l.name, l.period_from as "from", l.period_until as "until", l.whole_from as "wholeFrom",
            l.whole_until as "wholeUntil", l.price, l.credited_before_minor as "creditedBeforeMinor", l.most_minor as "mostMinor",
            l.net_minor as "netMinor"
-      from credit_note_lines l join charge_rows c on c.account_id = ${account} and c.charge_id = l.charge_id
+      from credit_note_lines l join ${writtenOutCharges(account)} c on c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = ${noteId}
      order by l.line`)
 

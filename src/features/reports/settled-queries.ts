@@ -16,7 +16,7 @@ export const taken = (period: ReportPeriod): Fragment => {
   entries as materialized (
     select record_type, record_id, customer_id, tax_name, tax_rate, tax_number, currency, dated, event = 'bad_debt_tax_relieved' as is_relief,
            case when debit = 'tax' then amount_minor else -amount_minor end as amount
-      from ledger_rows
+      from ledger
      where account_id = ${account} and event in ('credit_note_made', 'tax_taken_back', 'bad_debt_tax_relieved') and tax_name is not null
        and ${inPeriod(fragment`dated`, period)} ${inCurrency(fragment`currency`, period)}),
   taken as materialized (
