@@ -40,6 +40,7 @@ import { writeUsageRecords } from './features/subscription-components/usage-reco
 import { oldPlacesDuty } from './features/invoices/old-places.ts'
 import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
+import { verifyAccount } from './checks.ts'
 import { type NightlyCopies, nightlyCopyDuty } from './platform/backup/nightly.ts'
 import { deleteOldKeys, deleteOldLeases, sealLists } from './platform/database/housekeeping.ts'
 import { youngTablesDuty } from './platform/database/young-tables.ts'
@@ -125,7 +126,7 @@ export const workerDuties = (
     sumDaysDuty,
     forgettingDuty,
     oldPlacesDuty,
-    verificationDuty,
+    verificationDuty(verifyAccount),
     abandoningDuty,
     removalDuty(about),
     giveBackDuty(about),

@@ -1,4 +1,4 @@
-import { verifyAccount } from '../../src/features/verification/verify.ts'
+import { verifyAccount } from '../../src/checks.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'

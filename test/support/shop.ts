@@ -8,8 +8,8 @@ import { oneRow } from '../../src/platform/database/database.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { listCharges } from '../../src/features/invoices/queries.ts'
 import { factsOf } from '../../src/features/invoices/wire.ts'
-import type { Difference } from '../../src/features/verification/difference.ts'
-import { verifyAccount } from '../../src/features/verification/verify.ts'
+import type { Difference } from '../../src/platform/checks/difference.ts'
+import { verifyAccount } from '../../src/checks.ts'
 
 /** Shops as tests set them up over HTTP, and invoices as short rows to compare with figures worked out by hand. */
 

@@ -216,7 +216,7 @@ async function make(): Promise<void> {
 async function night(): Promise<void> {
   const { openDatabase } = await import(join(program, 'src/platform/database/database.ts'))
   const { sumDays } = await import(join(program, 'src/features/ledger/days-queries.ts'))
-  const { verifyNightly } = await import(join(program, 'src/features/verification/nightly.ts'))
+  const { verifyNightly } = await import(join(program, 'src/checks.ts'))
   const db = openDatabase({ host, port, user, database: 'billing' }, { role: 'perennial_app', poolSize: 4 })
   // The first look notes what has been drawn, a later one finds that nobody draws any more.
   for (let idle = 0; idle < 2;) idle = (await sumDays(db.unscoped)) ? 0 : idle + 1

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { verifyAccount } from '../verification/verify.ts'
+import { verifyAccount } from '../../checks.ts'
 import { account, buildAll } from './batches.testing.ts'
 
 /** Random batches and results: the books agree after each step, and the lines of what was handed over are each in one of five places. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { verifyAccount } from '../verification/verify.ts'
+import { verifyAccount } from '../../checks.ts'
 import { account } from './batches.testing.ts'
 
 /** Batches of the sandbox, end to end: submitted, booked, and what its reports bring as the clock moves. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, secondKeyOf, startTestService } from '../../../test/support/app.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { updateMethodState } from '../payment-methods/queries.ts'
-import { verifyAccount } from '../verification/verify.ts'
+import { verifyAccount } from '../../checks.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { account } from './batches.testing.ts'
 

@@ -2,7 +2,7 @@ import pino from 'pino'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { removalDuty } from '../payment-methods/removal.ts'
-import { verifyAccount } from '../verification/verify.ts'
+import { verifyAccount } from '../../checks.ts'
 import { expect } from 'vitest'
 import { giveBackDuty } from './duty.ts'
 

@@ -28,12 +28,6 @@ export interface EventSeal {
   seal: Buffer
 }
 
-/** Lists seals of an account behind one, in the order in which they were made. */
-export const listEventSeals = (db: Queryable, account: AccountId, after: Id, limit: number) =>
-  db.rows<EventSeal>(sql`
-    select event_seal_id as "id", below_event_id as "below", events, seal from event_seals
-     where account_id = ${account} and event_seal_id > ${after} order by event_seal_id limit ${limit}`)
-
 /** Finds the newest seal of an account. */
 export const findNewestEventSeal = async (db: Queryable, account: AccountId): Promise<EventSeal | undefined> =>
   (

@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
-import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { countOf, oneRow, type Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import {
@@ -226,39 +226,3 @@ export const batchedEntriesOfInvoices = (account: AccountId, condition: Fragment
     join posting_template_entries s on s.account_id = ${account}
      and s.posting_template_id = b.template_ids[case when cardinality(b.template_ids) = 1 then 1 else ${PLACE}::integer end]
    where i.account_id = ${account} and b.customer_ids[${PLACE}::integer] = i.customer_id ${condition}`
-
-/** A batch as it is stored. */
-export interface StoredPack {
-  /** Identifier of its first entry. */
-  id: Id
-  firstInvoiceId: InvoiceId
-  stride: number
-  entries: number
-  postedAt: Instant
-  /** First and last day of its entries. */
-  from: IsoDate
-  to: IsoDate
-  customerIds: string
-  shapeIds: string
-  /** In hexadecimal. */
-  hash: string
-}
-
-const BATCH = fragment`
-  b.first_entry_id as "id", b.first_invoice_id as "firstInvoiceId", b.stride, b.entries, b.posted_at as "postedAt",
-  b.dated_from as "from", b.dated_to as "to",
-  array_to_string(b.customer_ids, ',') as "customerIds", array_to_string(b.template_ids, ',') as "shapeIds", encode(b.hash, 'hex') as "hash"`
-
-/** Lists batches behind an identifier of an entry, in the order of their entries. */
-export const listPostingPacks = (db: Queryable, account: AccountId, after: Id, limit: number) =>
-  db.rows<StoredPack>(sql`
-    select ${BATCH} from ledger_packs b where b.account_id = ${account} and b.first_entry_id > ${after} order by b.first_entry_id limit ${limit}`)
-
-/** Lists the entries of shapes, in the order in which they are posted. */
-export const listTemplateEntries = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  db.rows<TemplateEntry & { shapeId: Id; hash: string | null }>(sql`
-    select s.posting_template_id as "shapeId", encode(p.hash, 'hex') as "hash", s.line, s.currency, s.debit, s.credit, s.tax_name as "taxName",
-           s.tax_rate::text as "taxRate", s.tax_number as "taxNumber", s.amount_minor as "amountMinor", s.dated
-      from posting_template_entries s left join posting_templates p on p.account_id = ${account} and p.posting_template_id = s.posting_template_id
-     where s.account_id = ${account} and s.posting_template_id = any(${arrayLiteral(ids)}::bigint[])
-     order by s.posting_template_id, s.line`)

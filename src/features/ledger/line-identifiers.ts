@@ -1,4 +1,5 @@
-import type { Id } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 
 /** Identifiers that lines and taxes of invoices were given when these were issued together, as the hash of their batch covers them. */
 export interface LineIdentifiers {
@@ -28,3 +29,18 @@ export function textOfIdentifiers(firsts: readonly (Id | null)[], countAt: (plac
 
 /** Returns the texts of identifiers of lines and of taxes as the hash of a batch covers them. */
 export const joinedIdentifiers = (charges: string, taxes: string): string => `\n${charges}\n${taxes}`
+
+/** Invoices that follow each other, posted in one batch. */
+export interface InvoiceRange {
+  /** Identifier of the first entry of the batch. */
+  batchId: Id
+  firstInvoiceId: InvoiceId
+  count: number
+}
+
+/** Lists the identifiers that lines and taxes of the invoices of batches have, as the texts that `joinedIdentifiers` takes. */
+export type ListLineIdentifiers = (
+  db: Queryable,
+  account: AccountId,
+  ranges: readonly InvoiceRange[],
+) => Promise<{ batchId: Id; charges: string; taxes: string }[]>

@@ -1,6 +1,6 @@
 import { later } from '../../kernel/calendar.ts'
-import type { Check, Report } from './difference.ts'
-import { eachPage } from './pages.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 import { type CheckedAllocation, listAllocationPage } from './allocations-queries.ts'
 
 const WORDS = {

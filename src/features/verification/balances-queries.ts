@@ -1,8 +1,8 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
-import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { BATCH_INVOICES_MAX } from '../ledger/batch-queries.ts'
-import { PAGE_ENDS, type PageEnds } from './pages-queries.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
+import { batchedPostings, writtenEntries } from '../ledger/group-by-facts-queries.ts'
+import { PAGE_ENDS, type PageEnds } from '../../platform/checks/pages-queries.ts'
 
 export const findCustomers = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
   oneRow<PageEnds>(
@@ -26,15 +26,23 @@ export interface CheckedBalance {
   clearingPosted: bigint
 }
 
-/** Lists the totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. */
-export function listBalanceDifferences(db: Queryable, account: AccountId, after: CustomerId, upTo: CustomerId | null) {
+/**
+ * Lists the totals that differ from their documents or entries, of the customers after one and up to another; null is up to the end. `mostMembers`: invoices of
+ * the largest batch of postings.
+ */
+export function listBalanceDifferences(
+  db: Queryable,
+  account: AccountId,
+  { after, upTo }: { after: CustomerId; upTo: CustomerId | null },
+  mostMembers: number,
+) {
   const theirs = fragment`account_id = ${account} and customer_id > ${after} and customer_id <= coalesce(${upTo}::bigint, 9223372036854775807)`
   return db.rows<CheckedBalance>(sql`
     with chosen as materialized (
       select invoice_id, customer_id, currency,
              case when issued_at is not null and cancelled_at is null then total_minor - negative_minor - paid_minor - pending_minor else 0 end as open
         from invoices where ${theirs}),
-    ${batchedPostings(account)},
+    ${batchedPostings(account, mostMembers)},
     facts as (
       select customer_id, currency, 0 as source, receivable_minor as receivable, unapplied_minor as unapplied, clearing_minor as clearing
         from customer_totals where ${theirs}
@@ -54,7 +62,7 @@ export function listBalanceDifferences(db: Queryable, account: AccountId, after:
              case when debit = 'receivable' then amount_minor else 0 end - case when credit = 'receivable' then amount_minor else 0 end,
              case when credit = 'unapplied' then amount_minor else 0 end - case when debit = 'unapplied' then amount_minor else 0 end,
              case when debit = 'clearing' then amount_minor else 0 end - case when credit = 'clearing' then amount_minor else 0 end
-        from ledger_rows where ${theirs}
+        from ${writtenEntries(account)} e where ${theirs}
       union all
       select customer_id, currency, 2, receivable, 0, 0 from batched),
     beside as (
@@ -74,25 +82,3 @@ export function listBalanceDifferences(db: Queryable, account: AccountId, after:
         or unapplied <> "unappliedPosted" or clearing <> "clearingOpen" or clearing <> "clearingPosted"
      order by "customerId", currency`)
 }
-
-/**
- * Returns the relation `batched` of what batches have posted of the invoices of `chosen`. Batches are found by the stretches of identifiers in which they begin,
- * each of them once however many of its invoices are chosen: neighbours are mostly in one batch.
- */
-const batchedPostings = (account: AccountId): Fragment => fragment`
-    placed as materialized (
-      select invoice_id, customer_id, invoice_id / ${BATCH_INVOICES_MAX} - d.back as stretch from chosen cross join (values (0), (1)) as d(back)),
-    near as materialized (
-      select s.stretch, b.first_invoice_id, b.customer_ids, b.template_ids
-        from (select stretch, stretch * ${BATCH_INVOICES_MAX} as first, (stretch + 1) * ${BATCH_INVOICES_MAX} as past
-                from (select distinct stretch from placed) d offset 0) s
-        join ledger_packs b on b.account_id = ${account} and b.first_invoice_id >= s.first and b.first_invoice_id < s.past),
-    held as materialized (
-      select p.customer_id, b.template_ids[case when cardinality(b.template_ids) = 1 then 1 else p.invoice_id - b.first_invoice_id + 1 end] as template_id
-        from placed p join near b on b.stretch = p.stretch and p.invoice_id >= b.first_invoice_id
-         and b.customer_ids[p.invoice_id - b.first_invoice_id + 1] = p.customer_id),
-    batched as (
-      select h.customer_id, s.currency, s.amount_minor as receivable
-        from held h
-        join posting_template_entries s on s.account_id = ${account} and s.posting_template_id = h.template_id and s.debit = 'receivable'
-         and s.posting_template_id = any(array(select distinct template_id from held)))`

@@ -1,7 +1,8 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type Check, type Report } from './difference.ts'
+import { findMostMembers } from '../ledger/group-by-facts-queries.ts'
+import { type Check, type Report } from '../../platform/checks/difference.ts'
 import { type CheckedBalance, findCustomers, listBalanceDifferences } from './balances-queries.ts'
-import { eachSpan } from './pages.ts'
+import { eachSpan } from '../../platform/checks/pages.ts'
 
 /** Customers whose documents and entries are summed at once: as many as need no more memory than a sort has. */
 const CUSTOMERS_AT_ONCE = 2000
@@ -15,8 +16,10 @@ export const balances: Check = {
   name: 'customer totals',
   async run(tx, report, reading) {
     let after = -1n
+    const mostMembers = await findMostMembers(tx, tx.account)
     const look = async (from: bigint, upTo: bigint | null) => {
-      for (const row of await listBalanceDifferences(tx, tx.account, from, upTo)) checkBalance(row, report)
+      const span = { after: from, upTo }
+      for (const row of await listBalanceDifferences(tx, tx.account, span, mostMembers)) checkBalance(row, report)
       after = upTo ?? after
       return 0
     }

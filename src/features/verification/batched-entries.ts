@@ -1,16 +1,20 @@
 import type { Posting } from '../../engine/money/postings.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listPostingPacks, type TemplateEntry } from '../ledger/batch-queries.ts'
-import { type Member, membersOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
-import { type BatchedAlike, findBatches, listBatchedAlike } from './batched-entries-queries.ts'
-import type { Check, Report } from './difference.ts'
+import type { TemplateEntry } from '../ledger/batch-queries.ts'
+import { fromMark, type Member, membersOf, shapeReader, type StoredShape } from '../ledger/group-by-facts.ts'
+import {
+  type BatchedAlike,
+  findBatches,
+  listBatchedAlike,
+  listEntriesOfRecord,
+  listPostingPacks,
+} from '../ledger/group-by-facts-queries.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
 import { comparePage } from './entries.ts'
-import { listEntriesOfRecord } from './entries-queries.ts'
 import { EXPECTED, type Expected } from './expected-postings.ts'
-import { eachSpan, PAGE_SIZE } from './pages.ts'
-import type { Span } from './pages-queries.ts'
-import { fromMark } from './posting-batches.ts'
+import { eachSpan, PAGE_SIZE } from '../../platform/checks/pages.ts'
+import type { Span } from '../../platform/checks/pages-queries.ts'
 
 /** Entries of invoices in batches (decision 33): what each stands for is what its shape posts. Invoices that are alike in all that they post are compared once. */
 
@@ -26,11 +30,11 @@ type ReadShapes = ReturnType<typeof shapeReader>
 export const batchedEntries: Check = {
   // Another name than that of the entries that stand on their own: how far each was verified is kept under it.
   name: 'entries of batches',
-  run(tx, report, reading) {
+  async run(tx, report, reading) {
     const shapesOf = shapeReader(tx, tx.account)
     const known = new Set<string>()
     return eachSpan(
-      fromMark(reading),
+      await fromMark(tx, reading),
       (after, limit) => findBatches(tx, tx.account, after, limit),
       async (span) => {
         if (known.size >= REMEMBERED_MAX) known.clear()

@@ -1,4 +1,4 @@
-import type { Check } from './difference.ts'
+import type { Check } from '../../platform/checks/difference.ts'
 import { listCountDifferences } from './counts-queries.ts'
 
 /** The counts that let deep pages of long lists skip what lies before them. */

@@ -3,8 +3,9 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
+import { chargedOf } from '../invoices/group-by-facts-queries.ts'
 import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
-import { PAGE_ENDS, type PageEnds, type Span } from './pages-queries.ts'
+import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
   oneRow<PageEnds>(
@@ -20,21 +21,9 @@ const COVERING = fragment`period_from is not null and kind in ('package', 'packa
  * another stretch took over. Lines of several brackets of the same days count as one. Rises lie on other charges and may overlap: of them only the same one is
  * there twice.
  */
-export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo }: Span) => {
-  const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
-  return db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
-    with stamped as materialized (
-      select i.subscription_id, i.template_id from invoices i
-       where i.account_id = ${account} and i.template_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
-         and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
-    charged as (
-      select subscription_id, kind, item_id, stretch, part, bracket_index, period_from, period_until from charge_rows
-       where ${theirs} and ${COVERING}
-      union all
-      select i.subscription_id, c.kind, c.item_id, c.stretch, c.part, c.bracket_index, c.period_from, c.period_until
-        from stamped i
-        join (select * from invoice_template_charges where account_id = ${account} and template_id = any(array(select distinct template_id from stamped))
-                 and ${COVERING} offset 0) c on c.template_id = i.template_id),
+export const listOverlapping = (db: Queryable, account: AccountId, span: Span) =>
+  db.rows<{ id: SubscriptionId; customerId: CustomerId }>(sql`
+    with ${chargedOf(account, span, COVERING)},
     covering as (
       select subscription_id, case when kind = 'rise' then 3 when kind = 'metered' then 2 when kind in ('component', 'component_extension') then 1 else 0 end as class,
              case when kind in ('package', 'package_extension') then 0 else item_id end as item, period_from, period_until,
@@ -53,7 +42,6 @@ export const listOverlapping = (db: Queryable, account: AccountId, { after, upTo
      where s.account_id = ${account} and s.subscription_id = any(array(
              select p.subscription_id from placed p where p.is_double or p.class < 3 and (p.period_until is null or p.period_from < p.before)))
      order by s.subscription_id`)
-}
 
 /** Charge with the days that it covers. */
 export interface CoveringCharge {

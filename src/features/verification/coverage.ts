@@ -4,8 +4,8 @@ import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import { ZERO } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Check, Report } from './difference.ts'
-import { eachSpan, PAGE_SIZE } from './pages.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
+import { eachSpan, PAGE_SIZE } from '../../platform/checks/pages.ts'
 import { type CoveringCharge, findSubscriptions, listCoveringCharges, listOverlapping } from './coverage-queries.ts'
 
 /**

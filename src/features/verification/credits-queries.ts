@@ -4,6 +4,8 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { writtenOutCharges } from '../invoices/template-line-queries.ts'
+import { writtenEntries } from '../ledger/group-by-facts-queries.ts'
 
 /** A negative adjustment; what is about an invoice is of credit notes of the service, and null for any other. */
 export interface CheckedNote {
@@ -60,7 +62,7 @@ export const listNoteLines = (db: Queryable, account: AccountId, ids: readonly I
                 and s.invoice_id = c.invoice_id and s.basis = 'lines' and s.ended_on is null), false) as "isOfItsInvoice"
       from credit_note_lines l
       join negative_adjustments n on n.account_id = ${account} and n.negative_adjustment_id = l.credit_note_id
-      left join charge_rows c on c.account_id = ${account} and c.charge_id = l.charge_id
+      left join ${writtenOutCharges(account)} c on c.charge_id = l.charge_id
      where l.account_id = ${account} and l.credit_note_id = any(${arrayLiteral(ids)}::bigint[]) order by l.credit_note_id, l.line`)
 
 export interface CheckedNoteTax {
@@ -98,11 +100,11 @@ export const listCreditedDifferences = (db: Queryable, account: AccountId, after
   db.rows<CreditedCharge>(sql`
     select c.charge_id as "id", i.customer_id as "customerId", i.currency, c.net_minor as "netMinor", c.credited_minor as "creditedMinor",
            coalesce(g.net, 0)::bigint as "givenMinor"
-      from charge_rows c
+      from ${writtenOutCharges(account)} c
       join invoices i on i.account_id = ${account} and i.invoice_id = c.invoice_id
       left join (select charge_id, sum(net_minor) as net from credit_note_lines where account_id = ${account} group by charge_id) g
         on g.charge_id = c.charge_id
-     where c.account_id = ${account} and c.charge_id > ${after} and (c.credited_minor <> 0 or g.net is not null)
+     where c.charge_id > ${after} and (c.credited_minor <> 0 or g.net is not null)
        and (c.credited_minor <> coalesce(g.net, 0) or c.credited_minor > c.net_minor or c.credited_minor < 0)
      order by c.charge_id limit ${limit}`)
 
@@ -127,9 +129,9 @@ export const listTaxesTakenTooFar = (db: Queryable, account: AccountId, after: I
        where n.account_id = ${account} and n.invoice_id > ${after}
       union all
       select s.invoice_id, e.tax_name, e.tax_rate, case when e.debit = 'tax' then e.amount_minor else -e.amount_minor end
-        from ledger_rows e join settlements s on s.account_id = ${account}
+        from ${writtenEntries(account)} e join settlements s on s.account_id = ${account}
          and e.record_id = case e.record_type when 'settlement' then s.settlement_id when 'allocation' then s.old_allocation_id end
-       where e.account_id = ${account} and e.event = 'tax_taken_back' and s.invoice_id > ${after}),
+       where e.event = 'tax_taken_back' and s.invoice_id > ${after}),
     summed as (select invoice_id, name, rate, sum(amount) as amount from taken group by invoice_id, name, rate)
     select i.invoice_id as "id", i.customer_id as "customerId", i.currency, s.name, coalesce(t.amount, 0)::bigint as "amountMinor",
            s.amount::bigint as "takenMinor"

@@ -3,8 +3,8 @@ import { recomputeCredit } from '../../engine/subscription/credits.ts'
 import { digitsOf, amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { rateOf, sumMinor } from '../../kernel/money.ts'
-import { type Check, type Report } from './difference.ts'
-import { eachPage } from './pages.ts'
+import { type Check, type Report } from '../../platform/checks/difference.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 import {
   type CheckedNote,
   type CheckedNoteLine,

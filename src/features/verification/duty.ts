@@ -1,21 +1,22 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Duty } from '../../platform/duty.ts'
 import type { SealedLedger } from '../ledger/seal.ts'
-import type { Difference } from './difference.ts'
-import { verifyNightly } from './nightly.ts'
-import type { Verification } from './verify.ts'
+import type { Difference } from '../../platform/checks/difference.ts'
+import { verifyWaiting } from './nightly.ts'
+import type { Verification, VerifyAccount } from './verify.ts'
 
 /**
  * Verifies the books of every account once a night. The log names what differs and not the values: those are for whoever may see the
  * books, by "perennial verify".
  */
-export const verificationDuty: Duty = {
+export const verificationDuty = (verify: VerifyAccount): Duty => ({
   name: 'verification',
   everyMs: 600_000,
   run: ({ db, log, realClock }, goOn) =>
-    verifyNightly(
+    verifyWaiting(
       {
         db,
+        verify,
         realClock,
         onDifference: ({ account, check, recordType, recordId, what }: Difference) =>
           log.warn({ account: String(account), check, recordType, record: String(recordId), what }, 'the books differ'),
@@ -31,4 +32,4 @@ export const verificationDuty: Duty = {
       },
       goOn,
     ),
-}
+})

@@ -1,17 +1,9 @@
 import { groupBy } from '../../kernel/grouping.ts'
-import { amountText } from '../../kernel/currencies.ts'
-import {
-  LEDGER_ACCOUNTS,
-  LEDGER_EVENTS,
-  type LedgerEvent,
-  type LedgerRecordType,
-  movesWithLock,
-  type Posting,
-} from '../../engine/money/postings.ts'
+import { type LedgerEvent, type LedgerRecordType, movesWithLock, type Posting } from '../../engine/money/postings.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { type Check, type Report } from './difference.ts'
+import { type Check, type Report } from '../../platform/checks/difference.ts'
 import { EXPECTED, type Expected } from './expected-postings.ts'
 import { reportDifferences, textOf, textsOf } from './entry-texts.ts'
 import {
@@ -19,42 +11,20 @@ import {
   listEntriesOfRecord,
   listEntriesOfRecords,
   listEntriesSince,
-  listMalformedEntries,
-  listUnpostedAllocations,
   listUnpostedInvoices,
+  type PostedEntry,
+  type RecordPlace,
+} from '../ledger/group-by-facts-queries.ts'
+import {
+  listUnpostedAllocations,
   listUnpostedNegatives,
   listUnpostedPayments,
   listUnpostedPositives,
   listUnpostedSettlements,
-  type PostedEntry,
-  type RecordPlace,
 } from './entries-queries.ts'
-import { eachPage, isRead, nextRead, PAGE_SIZE, type CheckReading } from './pages.ts'
-
-/** Entries that no constraint would let in, had nobody lifted it: each has an amount, two different sides, and words that are known. */
-export const entriesBalance: Check = {
-  name: 'ledger balance',
-  isAtOnce: true,
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listMalformedEntries(tx, tx.account, after, KNOWN, limit),
-      (page) => {
-        for (const { id, customerId, event, debit, credit, amountMinor, currency } of page)
-          report({
-            customerId,
-            recordType: 'ledger_entry',
-            recordId: id,
-            what: `entry ${event}`,
-            stored: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
-            expected: 'an amount above 0 from one account to another',
-          })
-      },
-    ),
-}
+import { eachPage, isRead, nextRead, PAGE_SIZE, type CheckReading } from '../../platform/checks/pages.ts'
 
 const TYPES = Object.keys(EXPECTED) as LedgerRecordType[]
-const KNOWN = { words: LEDGER_ACCOUNTS, types: TYPES, events: LEDGER_EVENTS }
 
 /**
  * Documents and ledger agree, event by event and day by day. Rule: what is left of a record's entries once every reversal has met

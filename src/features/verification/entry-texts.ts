@@ -3,8 +3,8 @@ import type { LedgerRecordType, Posting } from '../../engine/money/postings.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
-import type { Report } from './difference.ts'
-import type { PostedEntry } from './entries-queries.ts'
+import type { Report } from '../../platform/checks/difference.ts'
+import type { PostedEntry } from '../ledger/group-by-facts-queries.ts'
 
 /** Entries as texts, by which those of a record are held against what it stands for. */
 

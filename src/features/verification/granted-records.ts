@@ -1,5 +1,5 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type Check, type Report } from './difference.ts'
+import { type Check, type Report } from '../../platform/checks/difference.ts'
 import { NOTHING_APPLIED } from './invoices.ts'
 import {
   type CheckedPayment,
@@ -7,7 +7,7 @@ import {
   listPaymentPage,
   listPositivePage,
 } from './granted-records-queries.ts'
-import { eachPage } from './pages.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 
 /**

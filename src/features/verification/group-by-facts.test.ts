@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage, addTax, differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { listPostingPacks } from '../ledger/batch-queries.ts'
-import { membersOf, shapeIdsOf, shapeReader } from '../ledger/batches.ts'
+import { membersOf, shapeIdsOf, shapeReader } from '../ledger/group-by-facts.ts'
+import { listPostingPacks } from '../ledger/group-by-facts-queries.ts'
 import { hashOfPack } from '../ledger/post-in-bulk.ts'
-import type { Difference } from './difference.ts'
+import type { Difference } from '../../platform/checks/difference.ts'
 import { tamperWith } from './tamper.testing.ts'
 
 /**

@@ -1,46 +1,9 @@
 import type { OwedKind } from '../../engine/money/allocating.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
-import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { Span } from './pages-queries.ts'
-
-export interface CheckedInvoice {
-  id: InvoiceId
-  customerId: CustomerId
-  number: bigint | null
-  /** Null where its lines are rows. */
-  shapeId: Id | null
-  currency: string
-  isIssued: boolean
-  isCancelled: boolean
-  totalMinor: bigint
-  paidMinor: bigint
-  pendingMinor: bigint
-  negativeMinor: bigint
-  creditedMinor: bigint
-  writtenOffMinor: bigint
-  /** The version of the customer that the document froze exists, as the present record or as an earlier one; likewise for the account. */
-  isCustomerFrozen: boolean
-  isAccountFrozen: boolean
-  /** The subscription that it names is its customer's, and it names one where its lines are kept with a shape. */
-  isOfOwnSubscription: boolean
-}
-
-export const listInvoicePage = (db: Queryable, account: AccountId, { after, upTo }: Span, limit: number) =>
-  listChecked(
-    db,
-    account,
-    fragment`
-      select * from invoices where account_id = ${account} and invoice_id > ${after} and invoice_id <= ${upTo} order by invoice_id limit ${limit}`,
-  )
-
-export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
-  listChecked(
-    db,
-    account,
-    fragment`select * from invoices where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`,
-  )
+import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { writtenEntries } from '../ledger/group-by-facts-queries.ts'
 
 /**
  * Lists entries behind another, each with the invoice that it or its allocation is about; null where it is about none. Those in batches are of invoices that
@@ -49,28 +12,11 @@ export const listInvoicesOf = (db: Queryable, account: AccountId, ids: readonly 
 export const listInvoicesPosted = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<{ id: Id; invoiceId: InvoiceId | null }>(sql`
     select e.entry_id as "id", case when e.record_type = 'invoice' then e.record_id else l.owed_id end as "invoiceId"
-      from (select entry_id, record_type, record_id from ledger_rows
-             where account_id = ${account} and entry_id > ${after} order by entry_id limit ${limit}) e
+      from (select entry_id, record_type, record_id from ${writtenEntries(account)} w
+             where entry_id > ${after} order by entry_id limit ${limit}) e
       left join allocations l
         on e.record_type = 'allocation' and l.account_id = ${account} and l.allocation_id = e.record_id and l.owed_kind = 'invoice'
      order by e.entry_id`)
-
-const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
-  db.rows<CheckedInvoice>(sql`
-    select i.invoice_id as "id", i.customer_id as "customerId", i.number, i.template_id as "shapeId", i.currency, i.issued_at is not null as "isIssued",
-           i.cancelled_at is not null as "isCancelled", i.total_minor as "totalMinor", i.paid_minor as "paidMinor",
-           i.pending_minor as "pendingMinor", i.negative_minor as "negativeMinor",
-           i.credited_minor as "creditedMinor", i.written_off_minor as "writtenOffMinor",
-           coalesce(c.version = i.customer_version, false) or exists (select 1 from customer_versions v
-             where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
-           a.version = i.account_version or exists (select 1 from account_versions v
-             where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen",
-           case when i.subscription_id is null then i.template_id is null else exists (select from subscriptions s
-             where s.account_id = ${account} and s.subscription_id = i.subscription_id and s.customer_id = i.customer_id) end as "isOfOwnSubscription"
-      from (${chosen}) i
-      join accounts a on a.account_id = ${account}
-      left join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
-     order by i.invoice_id`)
 
 export interface CheckedTax {
   invoiceId: InvoiceId

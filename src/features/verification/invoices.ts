@@ -4,24 +4,30 @@ import { taxInvoice } from '../../engine/tax.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listPostingPacks } from '../ledger/batch-queries.ts'
-import { BATCHES_AT_ONCE, membersOf } from '../ledger/batches.ts'
+import { BATCHES_AT_ONCE, behindBatches, membersOf } from '../ledger/group-by-facts.ts'
+import { listPostingPacks } from '../ledger/group-by-facts-queries.ts'
 import { type Charge, listCharges } from '../invoices/queries.ts'
-import { checkCharge } from './charges.ts'
-import { AlikeInvoicesReader, type OneByOne } from './group-by-facts.ts'
-import { findInvoices } from './group-by-facts-queries.ts'
-import { type Check, type Report } from './difference.ts'
-import { eachSpan, isRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
-import { checkReferences, ComputedShapes } from './shapes.ts'
+import {
+  AlikeInvoicesReader,
+  checkCharge,
+  checkReferences,
+  ComputedShapes,
+  type OneByOne,
+} from '../invoices/group-by-facts.ts'
+import {
+  type CheckedInvoice,
+  findInvoices,
+  listInvoicePage,
+  listInvoicesOf,
+} from '../invoices/group-by-facts-queries.ts'
+import { type Check, type Report } from '../../platform/checks/difference.ts'
+import { eachSpan, isRead, PAGE_SIZE, type Part, type CheckReading } from '../../platform/checks/pages.ts'
 import {
   type AppliedTo,
-  type CheckedInvoice,
   type CheckedTax,
   listAppliedTo,
   listCreditedOf,
   listCheckedTaxes,
-  listInvoicePage,
-  listInvoicesOf,
   listInvoicesPosted,
 } from './invoices-queries.ts'
 
@@ -94,7 +100,7 @@ async function checkBatched(
   check: (page: readonly CheckedInvoice[]) => Promise<void>,
   reading: CheckReading,
 ): Promise<number> {
-  let after = since - BigInt(BATCH_ENTRIES_MAX)
+  let after = await behindBatches(tx, since)
   let looked = 0
   for (;;) {
     reading.goOn()

@@ -10,9 +10,9 @@ import type { NewPayment } from '../money/payment-queries.ts'
 import { addPayment, failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
 import { differencesOf } from '../../../test/support/shop.ts'
 import { netOf } from './entries.ts'
-import type { PostedEntry } from './entries-queries.ts'
+import type { PostedEntry } from '../ledger/group-by-facts-queries.ts'
 import { tamperWith, reported } from './tamper.testing.ts'
-import { verifyAccount } from './verify.ts'
+import { verifyAccount } from '../../checks.ts'
 
 /** The ledger follows from the documents and cannot be changed unseen: every way of tampering with money is found and named. */
 

@@ -4,10 +4,10 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { shop } from '../../../test/support/shop.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { verifyNightly } from './nightly.ts'
+import { verifyNightly } from '../../checks.ts'
 import { paymentOf } from '../money/money.testing.ts'
-import { NIGHTS } from './pages.ts'
-import { verifyAccount } from './verify.ts'
+import { NIGHTS } from '../../platform/checks/pages.ts'
+import { verifyAccount } from '../../checks.ts'
 
 /** Large accounts are verified in parts: what is new each night, and all the rest once in a round of nights. */
 

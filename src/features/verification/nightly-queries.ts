@@ -3,7 +3,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { jsonText } from '../../kernel/json.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import type { Part } from './pages.ts'
+import type { Part } from '../../platform/checks/pages.ts'
 import type { Figure } from '../../platform/metrics.ts'
 
 /** The nightly verification: who waits for it, and what it found. */
@@ -46,18 +46,6 @@ export async function findProgress(tx: Transaction): Promise<Part | undefined> {
     ends: Object.fromEntries(Object.entries(ends).map(([list, last]) => [list, BigInt(last)])),
   }
 }
-
-/** Reports whether the ledger has more entries than a number; it reads no more than that many. */
-export const hasEntries = async (tx: Transaction, above: number): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`
-    select from (
-      select count(*) as n from (select from ledger_rows where account_id = ${tx.account} limit ${above + 1}) e
-      union all
-      select coalesce(sum(entries), 0) from ledger_packs where account_id = ${tx.account}) f
-    having sum(n) > ${above}`,
-  )) !== undefined
 
 /** Lists the figures of the nightly verification for /metrics, whichever process ran it; none before its first night. */
 export const listVerificationFigures = (db: Queryable) =>

@@ -4,7 +4,8 @@ import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { shop } from '../../../test/support/shop.ts'
-import { nightOf, type NightlyDeps, verifyNightly } from './nightly.ts'
+import { verifyNightly } from '../../checks.ts'
+import { nightOf, type NightlyDeps } from './nightly.ts'
 import { listVerificationFigures } from './nightly-queries.ts'
 
 const service = await startTestService()

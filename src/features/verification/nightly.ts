@@ -7,21 +7,15 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { whilePresent } from '../../platform/long/presence.ts'
 import type { RealClock } from '../../kernel/context.ts'
+import { hasEntries } from '../ledger/group-by-facts-queries.ts'
 import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { sealLedger, type SealedLedger } from '../ledger/seal.ts'
 import { findNewestEventSeal, takeEventMark } from '../events/seal-queries.ts'
 import { sealEvents } from '../events/seal.ts'
-import type { Difference } from './difference.ts'
-import {
-  findProgress,
-  finishVerification,
-  hasEntries,
-  isVerified,
-  listAccountsToVerify,
-  VERIFICATION,
-} from './nightly-queries.ts'
-import { NIGHTS, type Part } from './pages.ts'
-import { verifyAccount, type Verification } from './verify.ts'
+import type { Difference } from '../../platform/checks/difference.ts'
+import { findProgress, finishVerification, isVerified, listAccountsToVerify, VERIFICATION } from './nightly-queries.ts'
+import { NIGHTS, type Part } from '../../platform/checks/pages.ts'
+import type { Verification, VerifyAccount } from './verify.ts'
 
 /**
  * The nightly verification: every account once a night, by whichever worker comes first; a large one what was posted since its last clean night
@@ -59,8 +53,10 @@ export function nightOf(nowMs: number): number | undefined {
   return nowMs >= begins && nowMs < begins + NIGHT_LASTS_MS ? begins : undefined
 }
 
+type Deps = NightlyDeps & { verify: VerifyAccount }
+
 /** Verifies the accounts that wait this night; by day it does nothing. Ends early when `goOn` throws, leaving the rest to another. */
-export async function verifyNightly(deps: NightlyDeps, goOn: GoOn): Promise<void> {
+export async function verifyWaiting(deps: Deps, goOn: GoOn): Promise<void> {
   const night = nightOf(deps.realClock())
   if (night === undefined) return
   const since = instantOf(night)
@@ -77,7 +73,7 @@ export async function verifyNightly(deps: NightlyDeps, goOn: GoOn): Promise<void
 }
 
 /** Reports whether there is nothing left to do for this account tonight. */
-async function verifyLeased(deps: NightlyDeps, account: AccountId, since: Instant, goOn: GoOn): Promise<boolean> {
+async function verifyLeased(deps: Deps, account: AccountId, since: Instant, goOn: GoOn): Promise<boolean> {
   const { db } = deps
   const lease = await db.transaction(account, (tx) => leaseUnverified(tx, since))
   if (!lease) return true
@@ -106,7 +102,7 @@ const partOf = (db: Database, account: AccountId, above: number): Promise<Part |
   db.transaction(account, async (tx) => ((await hasEntries(tx, above)) ? findProgress(tx) : undefined))
 
 async function verifyAndSeal(
-  { db, realClock, partAbove = PART_ABOVE, eventsOfSeal, onDifference, onSealed }: NightlyDeps,
+  { db, verify, realClock, partAbove = PART_ABOVE, eventsOfSeal, onDifference, onSealed }: Deps,
   account: AccountId,
   lease: Lease,
   goOn: GoOn,
@@ -116,7 +112,7 @@ async function verifyAndSeal(
   const eventsBelow = await takeEventMark(db.unscoped)
   const part = await partOf(db, account, partAbove)
   const found = await whilePresent(db, account, { kind: 'verification' }, ({ progress }) =>
-    verifyAccount(db, account, onDifference, { goOn, part, onChecks: progress }),
+    verify(db, account, onDifference, { goOn, part, onChecks: progress }),
   )
   if (found.isChained) {
     const at = instantOf(realClock())

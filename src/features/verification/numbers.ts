@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Check, Report } from './difference.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
 import {
   getCounters,
   getNumberEnds,

@@ -1,6 +1,6 @@
 import { amountText } from '../../kernel/currencies.ts'
-import type { Check, Report } from './difference.ts'
-import { eachPage } from './pages.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 import { type CheckedSale, listSalePage } from './sales-queries.ts'
 
 /** Checks that the charge of a capture session is one payment once a customer has it, and none before or when it was given back. */

@@ -4,6 +4,7 @@ import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { writtenEntries } from '../ledger/group-by-facts-queries.ts'
 
 /** A note or an invoice with what it is, and what is settled of it, in minor units. */
 export interface SettledSum {
@@ -73,8 +74,8 @@ export const listEndedWrong = (db: Queryable, account: AccountId, after: Id, lim
       cross join lateral (select coalesce(sum(x.amount_minor), 0) as tax from settlement_taxes x
         where x.account_id = ${account} and x.settlement_id = s.settlement_id) t
       left join (
-        select record_type, record_id, dated, sum(amount_minor) as back from ledger_rows
-         where account_id = ${account} and is_reversal and credit = 'tax' and event in ('tax_taken_back', 'bad_debt_tax_relieved')
+        select record_type, record_id, dated, sum(amount_minor) as back from ${writtenEntries(account)} w
+         where is_reversal and credit = 'tax' and event in ('tax_taken_back', 'bad_debt_tax_relieved')
          group by record_type, record_id, dated) e
         on e.dated = s.ended_on and e.record_id = coalesce(s.old_allocation_id, s.settlement_id)
        and e.record_type = case when s.old_allocation_id is null then 'settlement' else 'allocation' end

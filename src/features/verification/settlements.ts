@@ -13,9 +13,9 @@ import type { Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listSettlements, type Settlement } from '../money/settlement-queries.ts'
-import type { Check, Report } from './difference.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
 import { listPostedInvoiceTaxes } from './expected-postings-queries.ts'
-import { eachPage } from './pages.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 import {
   type CheckedSettlement,
   type EndedSettlement,

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { afterAll, expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { type Difference, differenceText } from './difference.ts'
-import { verifyAccount } from './verify.ts'
+import { type Difference, differenceText } from '../../platform/checks/difference.ts'
+import { verifyAccount } from '../../checks.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 
 /**

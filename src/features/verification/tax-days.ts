@@ -1,6 +1,6 @@
 import { amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import type { Check } from './difference.ts'
+import type { Check } from '../../platform/checks/difference.ts'
 import { type CheckedTaxDay, listTaxDayDifferences } from './tax-days-queries.ts'
 
 /** Sums of what invoices of a day were taxed on, from which the report of taxes is read: each is what its invoices come to. */

@@ -4,7 +4,8 @@ import type { AccountId, ComponentId, CustomerId, SubscriptionId } from '../../k
 import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
-import type { Span } from './pages-queries.ts'
+import { chargedOf } from '../invoices/group-by-facts-queries.ts'
+import type { Span } from '../../platform/checks/pages-queries.ts'
 
 /** A usage cycle whose stored invoiced units differ from those that its last charge priced. */
 export interface UsageDifference {
@@ -22,22 +23,13 @@ const OF_USAGE = fragment`kind in ('metered', 'late_usage')`
  * Lists cycles whose invoiced units differ from their charges. Lines of several brackets have a share of the units each; what brackets
  * price as one line stands in them whole. Charges of a whole span are gathered at once, because no index leads to those that are kept with shapes.
  */
-export const listUsageDifferences = (db: Queryable, account: AccountId, { after, upTo }: Span) => {
+export const listUsageDifferences = (db: Queryable, account: AccountId, span: Span) => {
+  const { after, upTo } = span
   const theirs = fragment`account_id = ${account} and subscription_id > ${after} and subscription_id <= ${upTo}`
   return hashedRows<UsageDifference>(
     db,
     sql`
-    with stamped as materialized (
-      select i.subscription_id, i.template_id, i.first_charge_id from invoices i
-       where i.account_id = ${account} and i.template_id is not null and i.subscription_id > ${after} and i.subscription_id <= ${upTo}
-         and i.customer_id = any(array(select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id > ${after} and s.subscription_id <= ${upTo}))),
-    charged as (
-      select charge_id, subscription_id, item_id, period_from, part, stretch, quantity, brackets from charge_rows where ${theirs} and ${OF_USAGE}
-      union all
-      select i.first_charge_id + c.line - 1, i.subscription_id, c.item_id, c.period_from, c.part, c.stretch, c.quantity, c.brackets
-        from stamped i
-        join (select * from invoice_template_charges where account_id = ${account} and template_id = any(array(select distinct template_id from stamped))
-                 and ${OF_USAGE} offset 0) c on c.template_id = i.template_id),
+    with ${chargedOf(account, span, OF_USAGE)},
     parts as (
       select subscription_id, item_id, period_from, max(charge_id) as last, coalesce(max((brackets ->> 'quantity')::numeric), sum(quantity)) as units
         from charged group by subscription_id, item_id, period_from, part, stretch),

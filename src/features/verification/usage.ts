@@ -1,7 +1,7 @@
 import { decimalText } from '../../kernel/decimal.ts'
-import type { Check } from './difference.ts'
+import type { Check } from '../../platform/checks/difference.ts'
 import { findSubscriptions } from './coverage-queries.ts'
-import { eachSpan } from './pages.ts'
+import { eachSpan } from '../../platform/checks/pages.ts'
 import { listUsageDifferences } from './usage-queries.ts'
 
 /** Subscriptions whose cycles the database compares at once. */

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/database/database.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, modify, TIERS, use } from '../subscriptions/components.testing.ts'
 import { tamperWith, reported } from './tamper.testing.ts'
-import { verifyAccount } from './verify.ts'
+import { verifyAccount } from '../../checks.ts'
 
 /**
  * A busy account is clean, and every kind of tampering with it is found and named. What concerns the ledger stands in ledger.test.ts.

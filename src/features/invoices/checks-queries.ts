@@ -1,7 +1,9 @@
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { hashedShapes } from '../invoices/template-line-queries.ts'
+import { bracketsOf, type PricedBracketsJson } from './brackets.ts'
+import type { Charge } from './queries.ts'
+import { hashedShapes } from './template-line-queries.ts'
 
 /** Shape of invoices as it is stored: its hash as hexadecimal digits. */
 interface StoredShape {
@@ -25,28 +27,6 @@ export function listComputedShapes(db: Queryable, account: AccountId, ids: reado
     select h.template_id as "id", encode(h.hash, 'hex') as "hash", h.charges, h.taxes
       from (${hashedShapes(linesOf(fragment`invoice_template_charges`), linesOf(fragment`invoice_template_taxes`), fragment`template_id`)}) h`)
 }
-
-/** Invoice that refers to a shape and should not, or not to this one. */
-interface MisshapenInvoice {
-  id: InvoiceId
-  customerId: CustomerId
-  shapeId: Id
-  isMissing: boolean
-  /** It has lines or taxes as rows beside those of the shape. */
-  hasRows: boolean
-}
-
-/** Lists those of some invoices whose shape is missing, has taxes where none were drawn for, or does not stand alone. */
-export const listMisshapen = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
-  db.rows<MisshapenInvoice>(sql`
-    select s.* from (
-      select i.invoice_id as "id", i.customer_id as "customerId", i.template_id as "shapeId",
-             k.template_id is null or (k.taxes = 0) <> (i.first_tax_id is null) as "isMissing",
-             exists (select from charge_rows c where c.account_id = ${account} and c.invoice_id = i.invoice_id)
-               or exists (select from invoice_tax_rows t where t.account_id = ${account} and t.invoice_id = i.invoice_id) as "hasRows"
-        from invoices i left join invoice_templates k on k.account_id = ${account} and k.template_id = i.template_id
-       where i.account_id = ${account} and i.invoice_id = any(${arrayLiteral(ids)}::bigint[]) and i.template_id is not null) s
-     where s."isMissing" or s."hasRows" order by s."id"`)
 
 /** Identifiers of an invoice's lines of which another line has one, too. */
 interface GivenTwice {
@@ -82,3 +62,42 @@ export const listTaxIdsTwice = (db: Queryable, account: AccountId) =>
     union all
     select invoice_id, invoice_tax_id, invoice_tax_id from invoice_tax_rows where account_id = ${account}`,
   )
+
+export interface UninvoicedCharge extends Charge {
+  customerId: CustomerId
+  currency: string
+}
+
+/** Lists the charges on no invoice, with the currency of their subscription. */
+export const listUninvoicedCharges = async (
+  db: Queryable,
+  account: AccountId,
+  after: Id,
+  limit: number,
+): Promise<UninvoicedCharge[]> =>
+  (
+    await db.rows<Omit<UninvoicedCharge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
+    select c.charge_id as "id", c.invoice_id as "invoiceId", c.display_order as "displayOrder", c.kind, c.name, c.description, c.quantity,
+           c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
+           c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
+           c.subscription_id as "subscriptionId", c.stretch, c.item_id as "itemId", c.part, s.customer_id as "customerId", s.currency
+      from charge_rows c join subscriptions s on s.account_id = ${account} and s.subscription_id = c.subscription_id
+     where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
+  ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
+
+/** Lists lines of invoices, or of subscriptions, that are not there. */
+export const listOrphanCharges = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id; of: Id | null }>(sql`
+    select c.charge_id as "id", c.invoice_id as "of" from charge_rows c
+     where c.account_id = ${account} and c.charge_id > ${after}
+       and case when c.invoice_id is null
+             then not exists (select 1 from subscriptions s where s.account_id = ${account} and s.subscription_id = c.subscription_id)
+             else not exists (select 1 from invoices i where i.account_id = ${account} and i.invoice_id = c.invoice_id) end
+     order by c.charge_id limit ${limit}`)
+
+export const listOrphanTaxes = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<{ id: Id; of: Id }>(sql`
+    select t.invoice_tax_id as "id", t.invoice_id as "of" from invoice_tax_rows t
+     where t.account_id = ${account} and t.invoice_tax_id > ${after}
+       and not exists (select 1 from invoices i where i.account_id = ${account} and i.invoice_id = t.invoice_id)
+     order by t.invoice_tax_id limit ${limit}`)

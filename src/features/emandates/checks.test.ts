@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { signingBy } from '../emandates/emandates.testing.ts'
-import { reported, tamperWith } from './tamper.testing.ts'
+import { signingBy } from './emandates.testing.ts'
+import { reported, tamperWith } from '../verification/tamper.testing.ts'
 
 /** Verification of what was signed. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { bank, entryXml, statementXml } from '../result-files/result-files.testing.ts'
-import { reported, tamperWith } from './tamper.testing.ts'
+import { reported, tamperWith } from '../verification/tamper.testing.ts'
 
 /** Verification of what banks have answered, and of what gives way. */
 

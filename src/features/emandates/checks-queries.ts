@@ -1,7 +1,7 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
-import type { Evidence, Mandate } from '../emandates/types.ts'
+import type { Evidence, Mandate } from './types.ts'
 
 /** A mandate beside the steps of its evidence. */
 export interface CheckedMandate extends Pick<Mandate, 'id' | 'signee' | 'terms' | 'kind' | 'lastFour'> {

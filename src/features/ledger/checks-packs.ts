@@ -2,14 +2,14 @@ import { amountText } from '../../kernel/currencies.ts'
 import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { earlier, type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
+import { type CheckReading, eachPage } from '../../platform/checks/pages.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { BATCH_ENTRIES_MAX, listPostingPacks, type StoredPack } from '../ledger/batch-queries.ts'
-import { BATCHES_AT_ONCE, membersOf, shapeIdsOf, shapeReader, type StoredShape } from '../ledger/batches.ts'
-import { joinedIdentifiers } from '../ledger/line-identifiers.ts'
-import { hashOfPack, hashOfTemplate } from '../ledger/post-in-bulk.ts'
-import type { Check, Report } from './difference.ts'
-import { eachPage, type CheckReading } from './pages.ts'
-import { listBatchIdentifiers, listMisplacedBatches } from './posting-batches-queries.ts'
+import { listMisplacedBatches } from './checks-queries.ts'
+import { BATCHES_AT_ONCE, fromMark, membersOf, shapeIdsOf, shapeReader, type StoredShape } from './group-by-facts.ts'
+import { listPostingPacks, type StoredPack } from './group-by-facts-queries.ts'
+import { type InvoiceRange, joinedIdentifiers, type ListLineIdentifiers } from './line-identifiers.ts'
+import { hashOfPack, hashOfTemplate } from './post-in-bulk.ts'
 
 /** Batches of postings (decision 33): nothing in them was changed, and each of their invoices stands for what is posted of it. */
 
@@ -24,7 +24,7 @@ async function eachBatch(
   const shapesOf = shapeReader(tx, tx.account)
   let invoices = 0
   await eachPage(
-    fromMark(reading),
+    await fromMark(tx, reading),
     (after, limit) => listPostingPacks(tx, tx.account, after, limit),
     async (batches) => {
       await look(batches, await shapesOf(shapeIdsOf(batches)))
@@ -35,30 +35,30 @@ async function eachBatch(
   return invoices
 }
 
-/** Returns a reading that also takes batches from the mark of the last clean night on: those that were not yet committed then. */
-export const fromMark = (reading: CheckReading): CheckReading => ({
-  ...reading,
-  endOf() {
-    const { before, keep } = reading.endOf()
-    const mark = (reading.part?.since ?? 0n) - BigInt(BATCH_ENTRIES_MAX)
-    return { before: before !== undefined && before > mark ? mark : before, keep }
-  },
-})
+const NAME = 'ledger batches'
 
-/** Batches and shapes are what they were when they were posted: they come to their hashes. */
-export const postingBatches: Check = {
-  name: 'ledger batches',
+/** Makes the check of batches and shapes, which are what they were when they were posted: they come to their hashes. */
+export const batchHashes = (listIdentifiers: ListLineIdentifiers): Check => ({
+  name: NAME,
+  isOfSeals: true,
   async run(tx, report, reading) {
     const checked = new Map<Id, string>()
     return eachBatch(tx, reading, async (batches, shapes) => {
-      const ends = { first: batches[0]!.id, last: batches.at(-1)!.id }
-      const found = await listBatchIdentifiers(tx, tx.account, ends)
-      const identifiers = new Map(found.map(({ id, charges, taxes }) => [id, joinedIdentifiers(charges, taxes)]))
+      const found = await listIdentifiers(tx, tx.account, batches.map(rangeOf))
+      const identifiers = new Map(
+        found.map(({ batchId, charges, taxes }) => [batchId, joinedIdentifiers(charges, taxes)]),
+      )
       for (const batch of batches)
         checkBatch({ batch, identifiers: identifiers.get(batch.id) ?? '' }, shapes, checked, report)
     })
   },
-}
+})
+
+const rangeOf = ({ id, firstInvoiceId, customerIds }: StoredPack): InvoiceRange => ({
+  batchId: id,
+  firstInvoiceId,
+  count: customerIds.split(',').length,
+})
 
 function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
   const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
@@ -146,7 +146,8 @@ const shortOf = (hash: string): string => hash.slice(0, 16)
 
 /** No identifier of an entry or invoice is in two batches, and none of an entry is in a batch and stands on its own. */
 export const batchPlaces: Check = {
-  name: postingBatches.name,
+  name: NAME,
+  isOfSeals: true,
   isAtOnce: true,
   async run(tx, report) {
     const rows = await listMisplacedBatches(tx, tx.account)

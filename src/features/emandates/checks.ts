@@ -1,7 +1,7 @@
-import { isUnbroken, mandateHash } from '../emandates/evidence.ts'
-import type { Check, Report } from './difference.ts'
-import { type CheckedMandate, listMandatePage } from './emandates-queries.ts'
-import { eachPage } from './pages.ts'
+import { isUnbroken, mandateHash } from './evidence.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
+import { type CheckedMandate, listMandatePage } from './checks-queries.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
 
 /**
  * Checks the evidence of mandates: each step holds the hash of the one before, the first is that it was made, a signed one ends with its signature and

@@ -1,5 +1,5 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../database/database.ts'
 import type { CheckReading } from './pages.ts'
 
 /** Differences that a verification finds: places where the books do not follow from their own facts. */
@@ -56,6 +56,8 @@ export interface Check {
   name: string
   /** It cannot be done for a part of the account. Where a night verifies parts, such checks take turns. */
   isAtOnce?: true
+  /** A seal covers what it compares: while it finds a difference, nothing is sealed. */
+  isOfSeals?: true
   run(tx: Transaction, report: Report, reading: CheckReading): Promise<number>
 }
 

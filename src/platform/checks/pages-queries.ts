@@ -1,5 +1,5 @@
 import type { Id } from '../../kernel/ids.ts'
-import { fragment } from '../../platform/database/sql.ts'
+import { fragment } from '../database/sql.ts'
 
 /** Identifiers of a list: behind one, up to another. */
 export interface Span {

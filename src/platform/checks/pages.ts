@@ -1,4 +1,4 @@
-import type { GoOn } from '../../platform/duty.ts'
+import type { GoOn } from '../duty.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { PageEnds, Span } from './pages-queries.ts'
 

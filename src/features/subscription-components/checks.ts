@@ -1,6 +1,6 @@
-import type { Check } from './difference.ts'
-import { eachPage } from './pages.ts'
-import { listBatchDifferences, listNamingEvents, listUsageBatches } from './usage-events-queries.ts'
+import type { Check } from '../../platform/checks/difference.ts'
+import { eachPage } from '../../platform/checks/pages.ts'
+import { listBatchDifferences, listNamingEvents, listUsageBatches } from './checks-queries.ts'
 
 /** Rows that a statement opens: each has hundreds of reports. */
 const BATCHES_AT_ONCE = 32

@@ -1,5 +1,5 @@
-import { listLostSubscriptions } from './cycles-queries.ts'
-import type { Check } from './difference.ts'
+import { listLostSubscriptions } from './checks-queries.ts'
+import type { Check } from '../../platform/checks/difference.ts'
 
 type Lost = Awaited<ReturnType<typeof listLostSubscriptions>>[number]
 

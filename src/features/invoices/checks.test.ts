@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, addTax, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
-import { LEAST_OF_COMPONENTS } from '../invoices/template-lines.ts'
+import { LEAST_OF_COMPONENTS } from './template-lines.ts'
 import { addComponent, modify, TIERS } from '../subscriptions/components.testing.ts'
-import { reported, tamperWith } from './tamper.testing.ts'
-import type { CheckedInvoice } from './invoices-queries.ts'
-import { ComputedShapes } from './shapes.ts'
+import { reported, tamperWith } from '../verification/tamper.testing.ts'
+import { ComputedShapes } from './group-by-facts.ts'
+import type { CheckedInvoice } from './group-by-facts-queries.ts'
 
 /** Shapes of invoices, what refers to them, and the identifiers that they give: whatever is changed of them behind the service's back is named. */
 

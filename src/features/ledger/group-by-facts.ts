@@ -1,8 +1,10 @@
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
-import { listTemplateEntries, type TemplateEntry, type StoredPack } from './batch-queries.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { CheckReading } from '../../platform/checks/pages.ts'
+import type { TemplateEntry } from './batch-queries.ts'
+import { findBatchBefore, listTemplateEntries, type StoredPack } from './group-by-facts-queries.ts'
 
-/** Batches of postings as they are read again: their members, and the shapes that these have. */
+/** Batches of postings as checks read them: their members, and the shapes that these have. */
 
 /** Batches of a page, which have some thousand invoices. */
 export const BATCHES_AT_ONCE = 16
@@ -52,5 +54,24 @@ export function shapeReader(db: Queryable, account: Id) {
       known.set(shapeId, { hash, entries: [...(shape?.entries ?? []), entry] })
     }
     return known
+  }
+}
+
+/** Returns the identifier behind which batches have entries from one on, that which lies across it among them. */
+export async function behindBatches(tx: Transaction, since: Id): Promise<Id> {
+  const first = await findBatchBefore(tx, tx.account, since)
+  return (first ?? since) - 1n
+}
+
+/** Returns a reading that also takes batches from the mark of the last clean night on: those that were not yet committed then. */
+export async function fromMark(tx: Transaction, reading: CheckReading): Promise<CheckReading> {
+  if (reading.part === undefined) return reading
+  const mark = await behindBatches(tx, reading.part.since)
+  return {
+    ...reading,
+    endOf() {
+      const { before, keep } = reading.endOf()
+      return { before: before !== undefined && before > mark ? mark : before, keep }
+    },
   }
 }

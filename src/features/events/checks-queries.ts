@@ -1,7 +1,7 @@
-import type { AccountId, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { EVENTS_MAX, rowsOf, type SharedType } from '../events/issued-place-queries.ts'
+import type { EventSeal } from './seal-queries.ts'
 
 /** A row of events of invoices that is not that of as many invoices. */
 interface EventsDifference {
@@ -12,12 +12,12 @@ interface EventsDifference {
 }
 
 // Of rows of a kind, the invoices `i` that are theirs are counted.
-const listUnlike = (db: Queryable, account: AccountId, type: SharedType, areTheirs: Fragment) =>
+const listUnlike = (db: Queryable, account: AccountId, isOfKind: Fragment, areTheirs: Fragment) =>
   db.rows<EventsDifference>(sql`
     select s.first_invoice_id as "firstInvoiceId", (s.last_event_id - s.first_event_id + 1)::integer as "events", i.count::integer as "invoices"
-      from event_packs s
+      from (select *, (select max(m) from unnest(mailed) as m) as furthest from event_packs where account_id = ${account} offset 0) s
       cross join lateral (select count(*) as count from invoices i where i.account_id = ${account} and ${areTheirs}) i
-     where s.account_id = ${account} and ${rowsOf(type)} and i.count <> s.last_event_id - s.first_event_id + 1
+     where ${isOfKind} and i.count <> s.last_event_id - s.first_event_id + 1
      order by s.first_event_id limit 1000`)
 
 /** Lists rows of events of issued invoices that are not those of as many invoices, which were issued then. */
@@ -25,7 +25,7 @@ export const listEventsDifferences = (db: Queryable, account: AccountId) =>
   listUnlike(
     db,
     account,
-    'invoice.issued',
+    fragment`s.mailed is null`,
     fragment`i.invoice_id >= s.first_invoice_id and i.invoice_id <= s.first_invoice_id + (s.last_event_id - s.first_event_id)
            and i.issued_at = s.happened_at`,
   )
@@ -35,8 +35,8 @@ export const listMailsDifferences = (db: Queryable, account: AccountId) =>
   listUnlike(
     db,
     account,
-    'invoice.mail_queued',
-    fragment`i.invoice_id >= s.first_invoice_id and i.invoice_id < s.first_invoice_id + ${EVENTS_MAX}
+    fragment`s.mailed is not null`,
+    fragment`i.invoice_id >= s.first_invoice_id and i.invoice_id <= s.first_invoice_id + s.furthest
            and (i.invoice_id - s.first_invoice_id)::smallint = any (s.mailed) and i.issued_at <= s.happened_at`,
   )
 
@@ -59,3 +59,33 @@ export const countIssuedInvoices = (db: Queryable, account: AccountId) =>
            (select count(*) from event_rows where account_id = ${account} and type = 'invoice.issued')
              + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from event_packs where account_id = ${account} and mailed is null)::bigint as "events"`,
   )
+
+/** Lists seals of an account behind one, in the order in which they were made. */
+export const listEventSeals = (db: Queryable, account: AccountId, after: Id, limit: number) =>
+  db.rows<EventSeal>(sql`
+    select event_seal_id as "id", below_event_id as "below", events, seal from event_seals
+     where account_id = ${account} and event_seal_id > ${after} order by event_seal_id limit ${limit}`)
+
+export interface CheckedDelivery {
+  id: Id
+  eventId: Id
+  /** Type and record, as the delivery has them. */
+  about: string
+  /** The same of its event; null where there is no such event. */
+  eventAbout: string | null
+}
+
+/** Lists deliveries of webhooks whose event is not there, or is another than the one they name. */
+export const listDeliveryDifferences = (db: Queryable, account: AccountId) =>
+  db.rows<CheckedDelivery>(sql`
+    select d.delivery_id as "id", d.event_id as "eventId", d.type || ' ' || d.record_id as "about", e.type || ' ' || e.record_id as "eventAbout"
+      from webhook_deliveries d
+      left join lateral (
+        select v.type, v.record_id from event_rows v where v.account_id = ${account} and v.event_id = d.event_id
+        union all
+        select case when s.mailed is null then 'invoice.issued' else 'invoice.mail_queued' end,
+               s.first_invoice_id + coalesce(s.mailed[(d.event_id - s.first_event_id)::integer + 1], d.event_id - s.first_event_id)
+          from (select * from event_packs where account_id = ${account} and first_event_id <= d.event_id order by first_event_id desc limit 1) s
+         where s.last_event_id >= d.event_id) e on true
+     where d.account_id = ${account} and (e.type is distinct from d.type or e.record_id is distinct from d.record_id)
+     order by d.delivery_id limit 1000`)

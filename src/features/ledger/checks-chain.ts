@@ -1,10 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { hashedTextOf } from '../ledger/post.ts'
-import { listNewestSeals } from '../ledger/seal-queries.ts'
-import { foldSeal } from '../ledger/seal.ts'
-import type { Check, Report } from './difference.ts'
+import { hashedTextOf } from './post.ts'
+import { foldSeal } from './seal.ts'
+import type { Check, Report } from '../../platform/checks/difference.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import {
   type ChainedEntry,
@@ -15,8 +14,9 @@ import {
   listEntriesBehindSeal,
   listHeadPage,
   listMovedHeadPage,
-} from './chain-queries.ts'
-import { isRead, nextRead, PAGE_SIZE, type Part, type CheckReading } from './pages.ts'
+  listSeals,
+} from './checks-queries.ts'
+import { isRead, nextRead, PAGE_SIZE, type Part, type CheckReading } from '../../platform/checks/pages.ts'
 
 /**
  * The hash chains. Rule: the entries of a customer and currency make links 1, 2, 3 … and, hashed one onto the other, come to the head that
@@ -24,6 +24,7 @@ import { isRead, nextRead, PAGE_SIZE, type Part, type CheckReading } from './pag
  */
 export const ledgerChain: Check = {
   name: 'ledger chain',
+  isOfSeals: true,
   async run(tx, report, reading) {
     let looked = await walkChains(tx, report, reading)
     if (reading.part) looked += await walkFromSeal(tx, reading.part, report, reading)
@@ -220,7 +221,7 @@ function compareSealed(
 const shortOf = (hash: Buffer): string => (hash.length === 0 ? 'nothing' : hash.toString('hex').slice(0, 16))
 
 async function checkSeal(tx: Transaction, report: Report): Promise<void> {
-  const [newest, before] = await listNewestSeals(tx, tx.account, 2)
+  const [newest, before] = await listSeals(tx, tx.account, 2)
   const should = await foldSeal(tx, tx.account, before?.seal ?? Buffer.alloc(0), {
     batchesBelow: newest?.batchesBelow ?? 0n,
     eventSeal: newest?.eventSealId == null ? null : await findSealOfEvents(tx, tx.account, newest.eventSealId),

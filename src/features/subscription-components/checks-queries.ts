@@ -1,7 +1,6 @@
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-import { reportsOf } from '../subscription-components/usage-batch-queries.ts'
 
 /** An event of usage that names the row of its reports. */
 interface NamingEvent {
@@ -45,7 +44,7 @@ export const listBatchDifferences = (db: Queryable, account: AccountId, ids: rea
       select c.first_usage_id, cardinality(c.groups) as reports, coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1) as usage_id,
              c.subscription_ids[r.shape] as subscription_id, c.component_ids[r.shape] as component_id, c.days[r.shape] as day, r.units, r.key, r.memo
         from usage_packs c
-        cross join lateral ${reportsOf(true)}
+        cross join lateral unnest(('{' || c.units || '}')::numeric[], string_to_array(c.keys, chr(10)), string_to_array(c.memos, chr(10), chr(9)), c.groups)
           with ordinality as r(units, key, memo, shape, place)
        where c.account_id = ${account} and c.first_usage_id = any(${arrayLiteral(ids)}::bigint[])),
     compared as (
