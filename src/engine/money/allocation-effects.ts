@@ -16,6 +16,8 @@ export interface AllocationState {
   givenId: Id
   owedKind: OwedKind
   owedId: Id
+  /** The number of the invoice that it pays; null where it pays none. */
+  invoiceNumber: bigint | null
   amountMinor: bigint
   dated: IsoDate
   isServiceMade: boolean

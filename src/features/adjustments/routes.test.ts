@@ -281,7 +281,13 @@ describe('negative adjustments', () => {
       isClosed: false,
       isSent: false,
       allocations: [
-        { allocationID: expect.any(Number), objectID: invoices[0], amountApplied: 100, isAdjustment: false },
+        {
+          allocationID: expect.any(Number),
+          objectID: invoices[0],
+          invoiceNum: 1,
+          amountApplied: 100,
+          isAdjustment: false,
+        },
       ],
     })
     expect((await ledgerOf(service, client)).slice(-2)).toEqual([

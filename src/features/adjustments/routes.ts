@@ -56,12 +56,13 @@ async function answerLong(db: Snapshot, context: RequestContext, name: Adjustmen
   const account = context.account.id
   if (name.type === 'negative') return answerOf(await foundAdjustment(db, account, name), context)
   const row = await foundPositive(db, account, name)
-  const pieces = (writing: Writing) => positivePieces(row, portionsOfPositive(db, account, row.id), writing)
+  const pieces = (as: 'answered' | 'recorded', writing: Writing) =>
+    positivePieces(as, row, portionsOfPositive(db, account, row.id), writing)
   const writing = writingOf(context)
   return {
     status: 200,
-    etag: await etagOfPieces(pieces(etagWriting(row))),
-    pieces: adjustmentShape.pieces({ ...row, allocations: [] }, writing, { adjustment: pieces(writing) }),
+    etag: await etagOfPieces(pieces('recorded', etagWriting(row))),
+    pieces: adjustmentShape.pieces({ ...row, allocations: [] }, writing, { adjustment: pieces('answered', writing) }),
   }
 }
 

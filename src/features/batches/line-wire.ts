@@ -1,7 +1,7 @@
 import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
-import { amountColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
+import { amountColumn, own, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
 import { currencyCode, flag, guid, longText, requiredReference, text } from '../../platform/wire/fields.ts'
 import {
   type BodyOf,
@@ -14,7 +14,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { reference } from '../../platform/wire/fields.ts'
-import { outId } from '../../platform/wire/write.ts'
+import { orNull, outId } from '../../platform/wire/write.ts'
 import { ALLOCATIONS_MAX, invoiceNumber, positiveAmount, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import { METHODS } from '../money/payment-queries.ts'
 import type { PaymentRecord } from '../money/records.ts'
@@ -29,6 +29,7 @@ const appliedShape = recordShape<AllocationOf>()(undefined, {
     outId('0 where it is to a positive adjustment'),
     ({ owedKind, owedId }) => (owedKind === 'invoice' ? owedId : 0n),
   ],
+  invoiceNum: described(own(orNull(outId()), 'invoiceNumber'), SHARED.invoiceNum),
   paymentID: [described(outId(), identifies('payment')), ({ givenId }) => givenId],
   amount: described(
     amountColumn(({ amountMinor }) => amountMinor),
@@ -68,7 +69,7 @@ const entry = {
   ),
 } satisfies Properties
 
-const EntryIn = objectOf(entry, { name: 'PaymentAppliedInput', ignored: ['paymentID'] })
+const EntryIn = objectOf(entry, { name: 'PaymentAppliedInput', ignored: ['paymentID', 'invoiceNum'] })
 
 const inputs = {
   BatchToken: described(required(guid()), 'The token by which requests name the batch.'),

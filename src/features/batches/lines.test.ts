@@ -29,7 +29,7 @@ describe('a line', () => {
       Method: 'debit_order',
       Ref: 'R',
       Memo: 'M',
-      PaymentApplied: [{ allocationID: expect.any(Number), invoiceID, paymentID, amount: 100 }],
+      PaymentApplied: [{ allocationID: expect.any(Number), invoiceID, invoiceNum: 1, paymentID, amount: 100 }],
     })
     expect(added.headers['location']).toBe(`/v1/payments/${paymentID}`)
     expect((await client.get(`/v1/batches/${BatchToken}`)).body).toMatchObject({

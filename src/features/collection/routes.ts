@@ -57,8 +57,8 @@ export const collectionOperations = (deps: Deps): Operation[] => [
       const { invoice } = await invoiceKind.found(db, context, params)
       const { id: account, timeZone } = context.account
       const attempts = [
-        ...attemptsToWire(await listAttempts(db, account, invoice.id), timeZone),
-        ...lineAttemptsToWire(await listLineAttempts(db, account, invoice.id), timeZone),
+        ...attemptsToWire(await listAttempts(db, account, invoice.id), invoice, timeZone),
+        ...lineAttemptsToWire(await listLineAttempts(db, account, invoice.id), invoice, timeZone),
       ].toSorted((a, b) => (a.paymentID < b.paymentID ? -1 : 1))
       return { status: 200, body: AttemptsOut.write(attempts) }
     },

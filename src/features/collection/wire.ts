@@ -1,6 +1,6 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
-import { identifies } from '../../platform/wire/shared-sentences.ts'
+import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { DECLINE_CLASSES } from '../../kernel/rails.ts'
@@ -19,6 +19,7 @@ import {
   outWord,
 } from '../../platform/wire/write.ts'
 import type { LineAttempt } from '../batches/line-queries.ts'
+import type { Invoice } from '../invoices/queries.ts'
 import type { ShownTry, TryState } from './try-queries.ts'
 
 const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as const
@@ -27,6 +28,8 @@ export const AttemptsOut = outList(
   outObject(
     {
       paymentID: described(outId(), identifies('payment')),
+      invoiceID: described(outId(), identifies('invoice')),
+      invoiceNum: described(orNull(outId()), SHARED.invoiceNum),
       Date: described(outDate('Calendar date'), 'The day of the attempt.'),
       Amount: described(outNumber(), 'The amount that was asked for.'),
       gatewayID: described(outId(), identifies('gateway')),
@@ -47,9 +50,13 @@ export const AttemptsOut = outList(
 
 const outcomeOf = (state: TryState): (typeof OUTCOMES)[number] => (state === 'open' ? 'pending' : state)
 
-export const attemptsToWire = (tries: readonly ShownTry[], timeZone: string) =>
+type NumberedInvoice = Pick<Invoice, 'id' | 'number'>
+
+export const attemptsToWire = (tries: readonly ShownTry[], { id, number }: NumberedInvoice, timeZone: string) =>
   tries.map((t) => ({
     paymentID: t.paymentId,
+    invoiceID: id,
+    invoiceNum: number,
     Date: dateWithOffset(t.begunOn, timeZone),
     Amount: minorDigits(t.amountMinor, digitsOf(t.currency)),
     gatewayID: t.gatewayId,
@@ -71,9 +78,15 @@ const outcomeOfLine = ({ result, returnedOn, resultClass }: LineAttempt): Attemp
 }
 
 /** Writes lines by hand as tries of an invoice that they were to pay: each with the amount that was for it. */
-export const lineAttemptsToWire = (lines: readonly LineAttempt[], timeZone: string): Attempt[] =>
+export const lineAttemptsToWire = (
+  lines: readonly LineAttempt[],
+  { id, number }: NumberedInvoice,
+  timeZone: string,
+): Attempt[] =>
   lines.map((line) => ({
     paymentID: line.id,
+    invoiceID: id,
+    invoiceNum: number,
     Date: dateWithOffset(line.actionDate, timeZone),
     Amount: minorDigits(line.amountMinor, digitsOf(line.currency)),
     gatewayID: line.gatewayId,

@@ -62,6 +62,7 @@ const computed = [
   'Taxes',
   'Lines',
   'Unsettled',
+  'invoiceNum',
   'isClosed',
   'isSent',
   'DateSent',
@@ -103,6 +104,7 @@ export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Prob
 }
 
 const day = () => outDate('Calendar date')
+const invoiceNum = () => described(orNull(outId()), SHARED.invoiceNum)
 
 export const CreditExplanationOut = outObject(
   {
@@ -115,6 +117,7 @@ export const CreditExplanationOut = outObject(
           Perc: described(outNumber(), SHARED.Perc),
           Amount: described(outNumber(), 'What is given back of the tax.'),
           invoiceID: described(outId(), identifies('invoice')),
+          invoiceNum: invoiceNum(),
         }),
       ),
       SHARED.Taxes,
@@ -147,6 +150,7 @@ export const CreditExplanationOut = outObject(
       outList(
         outObject({
           invoiceID: described(outId(), identifies('invoice')),
+          invoiceNum: invoiceNum(),
           Gross: outNumber('What of the invoice is credited, taxes included'),
           CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note from before this was kept')),
           NetBefore: described(
@@ -190,11 +194,12 @@ export function creditExplanationToWire(
   return {
     creditNoteID: note.id,
     Net: minorDigits(netMinor, digits),
-    Taxes: taxes.map(({ name, rate, amountMinor, invoiceId }) => ({
+    Taxes: taxes.map(({ name, rate, amountMinor, invoiceId, invoiceNumber }) => ({
       Name: name,
       Perc: decimalDigits(rate),
       Amount: minorDigits(amountMinor, digits),
       invoiceID: invoiceId,
+      invoiceNum: invoiceNumber,
     })),
     Lines: lines.map((line) => {
       const explained = explainCredit(line, digits, note.currency, note.invoiceId === null)
@@ -208,6 +213,7 @@ export function creditExplanationToWire(
     }),
     Settlements: settlements.map((one) => ({
       invoiceID: one.invoiceId,
+      invoiceNum: one.invoiceNumber,
       Gross: minorDigits(one.grossMinor, digits),
       CreditedBefore: orNullDigits(one.creditedBeforeMinor, digits),
       NetBefore: orNullDigits(one.netBeforeMinor, digits),

@@ -92,6 +92,7 @@ describe('what is credited', () => {
     const [ofPart] = (await client.get(`/v1/credits/${part.creditNoteID}/explanation`)).body.Settlements
     expect(ofPart).toEqual({
       invoiceID,
+      invoiceNum: expect.any(Number),
       Gross: 50,
       CreditedBefore: 12.3,
       NetBefore: 10,

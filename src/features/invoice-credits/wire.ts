@@ -65,5 +65,5 @@ const credit = {
   ),
 } satisfies Properties
 
-export const InvoiceCreditIn = objectOf(credit, { name: 'InvoiceCreditInput' })
+export const InvoiceCreditIn = objectOf(credit, { name: 'InvoiceCreditInput', ignored: ['invoiceNum'] })
 export type InvoiceCreditBody = BodyOf<typeof credit>

@@ -118,6 +118,10 @@ const owedOf = (owed: readonly OwedDocument[], { kind, id }: OwedRef): OwedDocum
   return document
 }
 
+/** Returns the number of an issued invoice; null of an adjustment. */
+export const numberOf = ({ kind, order }: Pick<OwedDocument, 'kind' | 'order'>): bigint | null =>
+  kind === 'invoice' ? order : null
+
 /** Names a document at the beginning of a sentence. */
 const capitalOf = (document: OwedRef): string => labelOf(document).replace(/^./, (first) => first.toUpperCase())
 
@@ -178,6 +182,7 @@ function statesAfter(
         ...allocation,
         owedKind: target.kind,
         owedId: target.id,
+        invoiceNumber: numberOf(owedOf(owed, target)),
         amountMinor: change?.amountMinor ?? allocation.amountMinor,
         isServiceMade,
         dated: dayAfter(
@@ -196,6 +201,7 @@ function statesAfter(
     givenId: id,
     owedKind: target.kind,
     owedId: target.id,
+    invoiceNumber: numberOf(owedOf(owed, target)),
     amountMinor,
     dated: dayOf(target),
     isServiceMade,

@@ -19,7 +19,9 @@ import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
 
 const columns = (account: Id): Fragment => fragment`
   l.allocation_id as "id", l.customer_id as "customerId", l.given_kind as "givenKind", l.given_id as "givenId", l.owed_kind as "owedKind",
-  l.owed_id as "owedId", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
+  l.owed_id as "owedId",
+  case when l.owed_kind = 'invoice' then
+    (select i.number from invoices i where i.account_id = ${account} and i.invoice_id = l.owed_id) end as "invoiceNumber", l.amount_minor as "amountMinor", l.dated, l.is_service_made as "isServiceMade", l.ended_on as "endedOn",
   case when l.given_kind = 'negative_adjustment' then
     (select ${NEGATIVE_COUNTS} from negative_adjustments n where n.account_id = ${account} and n.negative_adjustment_id = l.given_id)
     when ${IS_UNSETTLED} then 'pending' else 'paid' end as "counts"`

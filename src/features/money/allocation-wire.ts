@@ -73,7 +73,7 @@ const entry = {
   ),
 } satisfies Properties
 
-const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID', 'creditNoteID'] })
+const EntryIn = objectOf(entry, { name: 'AllocationInput', ignored: ['paymentID', 'creditNoteID', 'invoiceNum'] })
 
 const listOfAllocations = <T>(item: Field<T>, whenRequired: string): Field<T[]> =>
   described(listOf(item, { max: ALLOCATIONS_MAX, what: 'allocations' }), whenRequired)
@@ -139,7 +139,7 @@ const linkedEntry = {
   ),
 } satisfies Properties
 
-const LinkedEntryIn = objectOf(linkedEntry, { name: 'LinkedAllocationInput' })
+const LinkedEntryIn = objectOf(linkedEntry, { name: 'LinkedAllocationInput', ignored: ['invoiceNum'] })
 
 /** Declares the list as adjustments take it: what is on the other side is named by its identifier and by whether it is an adjustment. */
 export const linkedAllocationsIn = () =>

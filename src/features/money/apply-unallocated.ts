@@ -7,6 +7,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
+import { numberOf } from './allocate.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
 import { recordAllocations } from './allocation-event.ts'
 import { type GivenDocument, listFree, listFreeNotesOf, listOwed } from './open-queries.ts'
@@ -130,6 +131,7 @@ function statesOf(
         givenId,
         owedKind: target.kind,
         owedId: target.id,
+        invoiceNumber: numberOf(document),
         amountMinor,
         dated: allocationDay(given.dated, document.dated, account.lockDate),
         isServiceMade: true,

@@ -54,6 +54,7 @@ export const completeNotes = (db: Queryable, account: AccountId, rows: readonly 
 /** Tax that a note takes back of an invoice, and the net amount that it was charged on. */
 export interface TaxOfNote extends TaxAmount {
   invoiceId: InvoiceId
+  invoiceNumber: bigint | null
   baseMinor: bigint
   category: TaxCategory | null
 }
@@ -61,7 +62,8 @@ export interface TaxOfNote extends TaxAmount {
 /** Adds up the taxes of settlements: one sum for each tax of each invoice, in the order of the settlements. */
 export function takenTaxes(settlements: readonly Settlement[]): TaxOfNote[] {
   const sums = new Map<string, TaxOfNote>()
-  for (const { invoiceId, amountMinor: grossMinor, taxes } of settlements) {
+  for (const { invoiceId, invoiceNumber, amountMinor: grossMinor, taxes } of settlements) {
+    const invoice = { invoiceId, invoiceNumber }
     const baseMinor = grossMinor - sumMinor(taxes)
     const places = new Map<string, number>()
     for (const { name, rate, taxNumber, category, amountMinor } of taxes) {
@@ -70,7 +72,7 @@ export function takenTaxes(settlements: readonly Settlement[]): TaxOfNote[] {
       const place = (places.get(label) ?? 0) + 1
       places.set(label, place)
       const key = `${invoiceId} ${place} ${label}`
-      const sum = sums.get(key) ?? { invoiceId, name, rate, taxNumber, category, baseMinor: 0n, amountMinor: 0n }
+      const sum = sums.get(key) ?? { ...invoice, name, rate, taxNumber, category, baseMinor: 0n, amountMinor: 0n }
       sums.set(key, {
         ...sum,
         baseMinor: sum.baseMinor + baseMinor,
@@ -89,8 +91,10 @@ export const taxesTaken = (settlements: readonly Settlement[]): bigint =>
 export const unsettledMinor = ({ amountMinor, settlements }: { amountMinor: bigint } & Corrected): bigint =>
   amountMinor - sumMinor(settlements)
 
-/** Returns the only invoice that settlements correct; null for none or several. */
-export function onlyInvoiceOf(settlements: readonly Settlement[]): InvoiceId | null {
+/** Returns the identifier and the number of the only invoice that settlements correct; undefined for none or several. */
+export function onlyInvoiceOf(
+  settlements: readonly Settlement[],
+): Pick<Settlement, 'invoiceId' | 'invoiceNumber'> | undefined {
   const invoices = new Set(settlements.map(({ invoiceId }) => invoiceId))
-  return invoices.size === 1 ? settlements[0]!.invoiceId : null
+  return invoices.size === 1 ? settlements[0] : undefined
 }

@@ -114,23 +114,23 @@ async function writeNotes(
     after: made.flatMap(({ id, planned }) => postingsOf(id, planned, context)),
     allocations: {
       before: [],
-      after: placements.map(({ note, invoiceId, amountMinor }) => ({
-        id: null,
-        customerId,
-        givenKind: 'negative_adjustment',
-        givenId: made[note]!.id,
-        owedKind: 'invoice',
-        owedId: invoiceId,
-        amountMinor,
-        dated: allocationDay(
-          context.moment.today,
-          all.find((invoice) => invoice.invoiceId === invoiceId)!.invoiceDate,
-          context.account.lockDate,
-        ),
-        isServiceMade: true,
-        endedOn: null,
-        counts: 'negative',
-      })),
+      after: placements.map(({ note, invoiceId, amountMinor }) => {
+        const invoice = open.find(({ id }) => id === invoiceId)!
+        return {
+          id: null,
+          customerId,
+          givenKind: 'negative_adjustment',
+          givenId: made[note]!.id,
+          owedKind: 'invoice',
+          owedId: invoiceId,
+          invoiceNumber: invoice.order,
+          amountMinor,
+          dated: allocationDay(context.moment.today, invoice.dated, context.account.lockDate),
+          isServiceMade: true,
+          endedOn: null,
+          counts: 'negative',
+        }
+      }),
     },
   }
   const allocations = await withRoom(tx, context, room, () => writeMoney(tx, context, change))
@@ -168,7 +168,7 @@ const recordNoteEvents = (
       happenedAt: context.moment.now,
       actor: context.actor,
       reason: null,
-      record: creditNoteShape.write(
+      record: creditNoteShape.recorded.write(
         {
           ...rowOf(cause, note, context.moment),
           id: note.id,
@@ -224,6 +224,7 @@ async function settleMade(
       customerId,
       noteId: id,
       invoiceId: invoice.invoiceId,
+      invoiceNumber: invoice.number,
       basis: planned.basis,
       amountMinor: planned.totalMinor,
       settledBeforeMinor: invoice.settledMinor,

@@ -8,6 +8,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
+import { listInvoiceNumbers } from './open-queries.ts'
 import type { NegativeRecord } from './types.ts'
 import { listToSettle } from './settlement-queries.ts'
 
@@ -18,6 +19,7 @@ export interface ExplainedTax {
   rate: Decimal
   amountMinor: bigint
   invoiceId: InvoiceId
+  invoiceNumber: bigint | null
 }
 
 export interface ExplainedNote {
@@ -32,6 +34,7 @@ export interface ExplainedNote {
 /** Settlement of an invoice, in minor units. */
 export interface ExplainedSettlement extends SettlementExplanation {
   invoiceId: InvoiceId
+  invoiceNumber: bigint | null
   grossMinor: bigint
   creditedBeforeMinor: bigint | null
 }
@@ -56,7 +59,7 @@ async function explainSettlements(
 ): Promise<ExplainedSettlement[]> {
   const invoices = await listToSettle(db, account, [...new Set(settlements.map(({ invoiceId }) => invoiceId))])
   const digits = digitsOf(currency)
-  return settlements.map(({ invoiceId, basis, amountMinor, settledBeforeMinor, taxes }) => {
+  return settlements.map(({ invoiceId, invoiceNumber, basis, amountMinor, settledBeforeMinor, taxes }) => {
     const invoice = invoices.find((one) => one.invoiceId === invoiceId)
     assert(invoice, `invoice ${invoiceId} exists`)
     const facts = {
@@ -67,7 +70,7 @@ async function explainSettlements(
       taxes: taxes.map((tax, place) => ({ ...tax, wholeMinor: invoice.taxes[place]?.amountMinor ?? 0n })),
     }
     const explained = explainSettlement(facts, { digits, currency, label: `invoice ${invoiceId}` })
-    return { ...explained, invoiceId, grossMinor: amountMinor, creditedBeforeMinor: settledBeforeMinor }
+    return { ...explained, invoiceId, invoiceNumber, grossMinor: amountMinor, creditedBeforeMinor: settledBeforeMinor }
   })
 }
 
@@ -80,16 +83,21 @@ async function explainAmounts(db: Queryable, account: AccountId, note: NegativeR
     return explained(note, taxes, lines, whyNone)
   }
   const { invoiceId } = note
-  const taxes = (await listCreditNoteTaxes(db, account, [note.id])).map((tax) => ({ ...tax, invoiceId }))
-  return explained(note, taxes, await listCreditLines(db, account, note.id))
+  const [shares, lines, [credited]] = await Promise.all([
+    listCreditNoteTaxes(db, account, [note.id]),
+    listCreditLines(db, account, note.id),
+    listInvoiceNumbers(db, account, [invoiceId]),
+  ])
+  const taxes = shares.map((tax) => ({ ...tax, invoiceId, invoiceNumber: credited?.number ?? null }))
+  return explained(note, taxes, lines)
 }
 
 /** Rule: what a caller's note takes back of taxes is what it settled, wherever its money is allocated now. */
 function taxesOfCaller({ settlements, allocations }: NegativeRecord): { taxes: ExplainedTax[]; whyNone: string } {
   const isMeans = allocations.some(({ isServiceMade, owedKind }) => isServiceMade && owedKind === 'invoice')
   if (settlements.length === 0) return { taxes: [], whyNone: isMeans ? MEANS : NOT_SETTLED }
-  const taken = settlements.flatMap(({ invoiceId, taxes }) =>
-    taxes.filter(({ amountMinor }) => amountMinor > 0n).map((tax) => ({ ...tax, invoiceId })),
+  const taken = settlements.flatMap(({ invoiceId, invoiceNumber, taxes }) =>
+    taxes.filter(({ amountMinor }) => amountMinor > 0n).map((tax) => ({ ...tax, invoiceId, invoiceNumber })),
   )
   return { taxes: added(taken), whyNone: settlements.some(({ taxes }) => taxes.length > 0) ? TAKEN_BACK : NOT_SETTLED }
 }
@@ -97,9 +105,10 @@ function taxesOfCaller({ settlements, allocations }: NegativeRecord): { taxes: E
 /** Adds up the shares of several settlements, one sum for each tax of an invoice. */
 function added(shares: readonly ExplainedTax[]): ExplainedTax[] {
   const sums = new Map<string, ExplainedTax>()
-  for (const { name, rate, amountMinor, invoiceId } of shares) {
+  for (const { name, rate, amountMinor, invoiceId, invoiceNumber } of shares) {
     const key = `${invoiceId} ${name} ${decimalText(rate)}`
-    sums.set(key, { name, rate, invoiceId, amountMinor: (sums.get(key)?.amountMinor ?? 0n) + amountMinor })
+    const sumOfTax = (sums.get(key)?.amountMinor ?? 0n) + amountMinor
+    sums.set(key, { name, rate, invoiceId, invoiceNumber, amountMinor: sumOfTax })
   }
   return [...sums.values()]
 }

@@ -272,6 +272,7 @@ function stateOf(
     givenId: given.id,
     owedKind: 'positive_adjustment',
     owedId: positive.id,
+    invoiceNumber: null,
     amountMinor: share.amountMinor,
     dated: before ? dayAfter(before.dated, isChanged, later(given.dated, positive.dated), day) : day,
     isServiceMade: share.isServiceMade,

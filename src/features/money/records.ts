@@ -53,13 +53,15 @@ export const recordMoneyEvent = <Row extends { id: Id; customerId: CustomerId }>
     type,
     recordId: row.id,
     customerId: row.customerId,
-    record: shape.write(row, writingOf(context)),
+    record: shape.recorded.write(row, writingOf(context)),
     reason: reason ?? null,
   })
 
-/** Derives the ETag of a record from all of its fields as on its own day: it does not change with the passing of time. */
-export const moneyEtag = <Row extends { dated: IsoDate }>(shape: Pick<RecordShape<Row>, 'write'>, row: Row): string =>
-  etagOf(shape.write(row, etagWriting(row)))
+/** Derives the ETag of a record from all of its recorded fields as on its own day: it does not change with the passing of time. */
+export const moneyEtag = <Row extends { dated: IsoDate }>(
+  { recorded }: Pick<RecordShape<Row>, 'recorded'>,
+  row: Row,
+): string => etagOf(recorded.write(row, etagWriting(row)))
 
 /** Returns how the text is written of which an ETag is derived. */
 export const etagWriting = ({ dated }: { dated: IsoDate }): Writing => ({ timeZone: 'UTC', today: dated })

@@ -193,6 +193,6 @@ const recordLine = (
       happenedAt: context.moment.now,
       actor: context.actor,
       reason: 'Its place was taken.',
-      record: paymentShape.write(line, writingOf(context)),
+      record: paymentShape.recorded.write(line, writingOf(context)),
     },
   ])

@@ -29,6 +29,7 @@ export interface Settlement {
   /** The credit note, or of a relief the bad debt. */
   noteId: Id
   invoiceId: InvoiceId
+  invoiceNumber: bigint | null
   basis: SettlementBasis
   amountMinor: bigint
   /** Gross settled for the invoice before; null for an old one. */
@@ -50,7 +51,8 @@ const frozenCategory = (account: AccountId) => fragment`
 async function listWhere(db: Queryable, account: AccountId, condition: Fragment): Promise<Settlement[]> {
   const [rows, taxes] = await Promise.all([
     db.rows<Omit<Settlement, 'taxes'>>(sql`
-      select s.settlement_id as "id", s.customer_id as "customerId", s.negative_adjustment_id as "noteId", s.invoice_id as "invoiceId", s.basis,
+      select s.settlement_id as "id", s.customer_id as "customerId", s.negative_adjustment_id as "noteId", s.invoice_id as "invoiceId",
+             (select i.number from invoices i where i.account_id = ${account} and i.invoice_id = s.invoice_id) as "invoiceNumber", s.basis,
              s.gross_minor as "amountMinor", s.settled_before_minor as "settledBeforeMinor", s.is_old as "isOld",
              s.old_allocation_id as "oldAllocationId", s.dated, s.ended_on as "endedOn"
         from settlements s where s.account_id = ${account} and ${condition} order by s.settlement_id`),
@@ -87,6 +89,7 @@ export const listSettlementsUnder = (db: Queryable, account: AccountId, allocati
 /** Invoice with what credit notes and reliefs have settled of it, in minor units. */
 export interface InvoiceToSettle {
   invoiceId: InvoiceId
+  number: bigint | null
   dated: IsoDate
   totalMinor: bigint
   settledMinor: bigint
@@ -105,7 +108,7 @@ export async function listToSettle(
   const ids = arrayLiteral(invoiceIds)
   const [rows, taxes] = await Promise.all([
     db.rows<Omit<InvoiceToSettle, 'taxes'>>(sql`
-      select i.invoice_id as "invoiceId", i.invoice_date as "dated", i.total_minor as "totalMinor",
+      select i.invoice_id as "invoiceId", i.number, i.invoice_date as "dated", i.total_minor as "totalMinor",
              coalesce((select sum(s.gross_minor) from settlements s
                  where s.account_id = ${account} and s.invoice_id = i.invoice_id and s.ended_on is null), 0)::bigint as "settledMinor",
              i.total_minor - i.credited_minor - i.written_off_minor as "leftMinor"

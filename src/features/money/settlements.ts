@@ -201,6 +201,7 @@ export function makeParts(
       customerId: note.customerId,
       noteId: note.id,
       invoiceId: invoice.invoiceId,
+      invoiceNumber: invoice.number,
       basis,
       amountMinor,
       settledBeforeMinor: invoice.settledMinor,

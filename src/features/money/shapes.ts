@@ -9,6 +9,7 @@ import type { Id } from '../../kernel/ids.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import {
   amountColumn,
+  answeredOnly,
   type Column,
   dayColumn,
   NO_READER,
@@ -49,6 +50,8 @@ const toOwed = (kind: OwedKind, otherwise: string): Column<AllocationState, bigi
   (allocation) => (allocation.owedKind === kind ? allocation.owedId : 0n),
 ]
 const toInvoice = toOwed('invoice', 'a positive adjustment')
+/** The number of the invoice beside its identifier: answers have it, and what is recorded does not. */
+const invoiceNumber = answeredOnly(described(own(orNull(outId()), 'invoiceNumber'), SHARED.invoiceNum))
 const toPositive = toOwed('positive_adjustment', 'an invoice')
 const ofGiven = (kind: GivenKind, otherwise: string): Column<AllocationState, bigint> => [
   outId(`0 where it is of a ${otherwise}`),
@@ -65,6 +68,7 @@ const allocationsOfGiven = (own: 'paymentID' | 'creditNoteID', name: string) =>
       allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
       amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
       invoiceID: toInvoice,
+      invoiceNum: invoiceNumber,
       positiveAdjustmentID: toPositive,
       [own]: [described(outId(), identifies(name)), ({ givenId }: AllocationOf) => givenId],
     }),
@@ -79,6 +83,7 @@ const allocationOfAdjustment = (
   recordShape<AllocationOf>()(undefined, {
     allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
     objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
+    invoiceNum: invoiceNumber,
     amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
     isAdjustment: [
       described(
@@ -122,6 +127,7 @@ type TakenOf = TaxOfNote & { currency: string }
 
 const takenTax = recordShape<TakenOf>()(undefined, {
   invoiceID: [described(outId(), identifies('invoice')), ({ invoiceId }) => invoiceId],
+  invoiceNum: invoiceNumber,
   Name: [described(outText(), SHARED.TaxName), ({ name }) => name],
   Perc: [described(outNumber(), SHARED.Perc), ({ rate }) => decimalDigits(rate)],
   Category: [described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category), ({ category }) => category],
@@ -158,8 +164,12 @@ export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
   Reason: [orNull(outText({ description: 'Why it was made' })), ({ reason }) => reason],
   invoiceID: [
     orNull(outId('The only invoice that it corrects; null where it corrects none, or several')),
-    ({ settlements }) => onlyInvoiceOf(settlements),
+    ({ settlements }) => onlyInvoiceOf(settlements)?.invoiceId ?? null,
   ],
+  invoiceNum: answeredOnly([
+    described(orNull(outId()), 'The number of that invoice; null where there is none.'),
+    ({ settlements }) => onlyInvoiceOf(settlements)?.invoiceNumber ?? null,
+  ]),
   TotalEx: amountColumn(
     (note) => note.amountMinor - taxesTaken(note.settlements),
     'Amount less the taxes that it takes back of the invoices that it corrects',
@@ -224,6 +234,7 @@ export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('Invoice
         allocationID: NOT_YET,
         amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
         invoiceID: toInvoice,
+        invoiceNum: invoiceNumber,
         positiveAdjustmentID: [
           orNull(outId('0 where it is to an invoice; null where it is to the refund')),
           (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
@@ -310,15 +321,19 @@ export const positiveShape = recordShape<PositiveRecord>()('PositiveAdjustment',
   ),
 })
 
-/** Writes a positive adjustment in pieces while its allocations arrive. */
+/** Writes a positive adjustment in pieces while its allocations arrive: as it is answered, or as it is recorded. */
 export const positivePieces = (
+  as: 'answered' | 'recorded',
   row: PositiveAdjustment,
   allocations: AsyncIterable<readonly AllocationState[]>,
   writing: Writing,
-) =>
-  positiveShape.pieces({ ...row, allocations: [] }, writing, {
-    allocations: allocationOfPositive.list.pieces(inCurrency(allocations, row.currency), writing),
+) => {
+  const [whole, one] =
+    as === 'answered' ? [positiveShape, allocationOfPositive] : [positiveShape.recorded, allocationOfPositive.recorded]
+  return whole.pieces({ ...row, allocations: [] }, writing, {
+    allocations: one.list.pieces(inCurrency(allocations, row.currency), writing),
   })
+}
 
 async function* inCurrency(portions: AsyncIterable<readonly AllocationState[]>, currency: string) {
   for await (const allocations of portions) yield allocationsOf({ currency, allocations })

@@ -31,6 +31,7 @@ describe('recording a payment', () => {
           allocationID: expect.any(Number),
           amountApplied: 60,
           invoiceID: invoices[0],
+          invoiceNum: 1,
           positiveAdjustmentID: 0,
           paymentID: added.body.paymentID,
         },

@@ -135,6 +135,11 @@ export interface ListedLine {
   invoiceId: Id | null
 }
 
+/** Line as a file shows it, with the number of its invoice. */
+export interface ShownLine extends ListedLine {
+  invoiceNumber: bigint | null
+}
+
 const lineColumns = (account: AccountId): Fragment => fragment`
   l.result_line_id as "id", l.result_file_id as "fileId",
   (select f.gateway_id from result_files f where f.account_id = ${account} and f.result_file_id = l.result_file_id) as "gatewayId",
@@ -143,8 +148,10 @@ const lineColumns = (account: AccountId): Fragment => fragment`
 
 /** Lists the lines of a file in the order of the file; undefined bounds nothing. */
 export const listLinesOfFile = (db: Queryable, account: AccountId, fileId: Id, after: Id, limit: number) =>
-  db.rows<ListedLine>(sql`
-    select ${lineColumns(account)} from result_lines l
+  db.rows<ShownLine>(sql`
+    select ${lineColumns(account)},
+           (select i.number from invoices i where i.account_id = ${account} and i.invoice_id = l.invoice_id) as "invoiceNumber"
+      from result_lines l
      where l.account_id = ${account} and l.result_file_id = ${fileId} and l.result_line_id > ${after}
      order by l.result_line_id limit ${limit}`)
 

@@ -134,6 +134,7 @@ describe('a file', () => {
         sameAs: null,
         paymentID: Number(shop.sent[0]!.paymentId),
         invoiceID: null,
+        invoiceNum: null,
       },
     ])
     await clean(shop)
@@ -261,13 +262,14 @@ describe('lines that match nothing', () => {
       line.Kind,
       line.paymentID,
       line.invoiceID,
+      line.invoiceNum,
     ])
     expect(shown).toEqual([
-      ['return', Number(shop.sent[1]!.paymentId), null],
-      ['return', null, null],
-      ['credit', null, open.body.invoiceID],
-      ['credit', null, null],
-      ['other', null, null],
+      ['return', Number(shop.sent[1]!.paymentId), null, null],
+      ['return', null, null, null],
+      ['credit', null, open.body.invoiceID, open.body.invoiceNum],
+      ['credit', null, null, null],
+      ['other', null, null, null],
     ])
     expect(await statusOf(shop)).toEqual(['Pending', 'Pending'])
   })

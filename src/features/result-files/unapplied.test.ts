@@ -54,6 +54,7 @@ test('a report of a gateway that cannot be applied is listed once for a person, 
       sameAs: null,
       paymentID: null,
       invoiceID: null,
+      invoiceNum: null,
     },
   ])
   expect((await client.get(`/v1/resultfiles/${second.resultFileID}`)).text).not.toContain('token-of-nobody')

@@ -20,7 +20,7 @@ import {
 } from '../../platform/wire/write.ts'
 import { allocationsIn, withoutListWhereAutoApply } from '../money/allocation-wire.ts'
 import type { LineTexts } from './list-lines.ts'
-import type { ListedLine, ResultFile } from './queries.ts'
+import type { ListedLine, ResultFile, ShownLine } from './queries.ts'
 import { LINE_KINDS, LINE_STATES } from './kinds.ts'
 
 const warningShape = outObject(
@@ -144,7 +144,7 @@ export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', {
 })
 
 /** Line with its texts, opened. */
-export type OpenedLine = ListedLine & LineTexts
+export type OpenedLine = ShownLine & LineTexts
 
 const lineColumns = {
   lineID: [described(outId(), identifies('line of the result file')), ({ id }: ListedLine) => id],
@@ -211,6 +211,7 @@ export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
     described(orNull(outId()), 'The invoice that is proposed for the line; once applied, the one that it paid.'),
     ({ invoiceId }) => invoiceId,
   ],
+  invoiceNum: [described(orNull(outId()), SHARED.invoiceNum), ({ invoiceNumber }) => invoiceNumber],
 })
 
 /** Fields that an event keeps of a line: those that name nobody. */

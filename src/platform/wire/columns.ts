@@ -22,12 +22,13 @@ import {
 
 /**
  * Column of a record: the shape in which it is written, and the function that finds its value; of a plain property where it stands, so that
- * lists can write it from the text of the database.
+ * lists can write it from the text of the database. `recorded` is the column in its place where records are kept; null: answers alone have it.
  */
 export type Column<Row, T = any> = readonly [
   shape: Shape<T>,
   valueOf: (row: Row, writing: Writing) => NoInfer<T>,
-  source?: TextSource,
+  source?: TextSource | undefined,
+  recorded?: Column<Row> | null,
 ]
 
 export type Columns<Row> = Readonly<Record<string, Column<Row>>>
@@ -51,6 +52,8 @@ export interface RecordShape<Row, Name extends string = string> {
    */
   writerOf(names: readonly Name[]): (row: Row) => string
   list: ListShape<Row>
+  /** The declaration without the columns that answers alone have, at any depth: events record it, and ETags of whole records are made of it. */
+  recorded: RecordShape<Row>
 }
 
 /** Facts of no reader in particular, for texts that nobody reads. */
@@ -104,6 +107,8 @@ export const recordShape =
       write: known[field]![0].write,
       valueOf: known[field]![1],
     }))
+    const isRecordedWhole = names.every((field) => known[field]![3] === undefined)
+    const recorded = isRecordedWhole ? undefined : recordShape<Row>()(undefined, recordedColumns(known))
     const missing = (field: string) =>
       new Error(`assertion failed: ${name ?? 'an object'} is answered without ${field}`)
     const ready = writers.map(({ field, prefix, write: writeValue, valueOf }): NamedColumn<Row> => {
@@ -146,27 +151,53 @@ export const recordShape =
       }
       yield `${text}}`
     }
-    return {
+    const shape: RecordShape<Row, keyof Values & string> = {
       schema: object.schema,
       columns: known,
       write,
       pieces,
+      get recorded() {
+        return recorded ?? shape
+      },
       writerOf: (chosen) => {
         const some = recordShape<Row>()(undefined, Object.fromEntries(chosen.map((field) => [field, known[field]!])))
         return (row) => some.write(row, NO_READER)
       },
       list: listShape({ schema: object.schema, write }),
     }
+    return shape
   }
+
+/** Returns the columns of a record as it is recorded. */
+const recordedColumns = <Row>(columns: Columns<Row>): Columns<Row> =>
+  Object.fromEntries(
+    Object.entries(columns).flatMap(([name, column]) => {
+      const recorded = column[3] === undefined ? column : column[3]
+      return recorded === null ? [] : [[name, recorded]]
+    }),
+  )
+
+/** Declares a column that answers alone have: no event records it, and no ETag changes with it. */
+export const answeredOnly = <Row, T>([shape, valueOf, source]: Column<Row, T>): Column<Row, T> => [
+  shape,
+  valueOf,
+  source,
+  null,
+]
 
 /** Declares a column that holds records of another declaration, each written by it. */
 export const recordsColumn = <Row, Item>(
   item: RecordShape<Item>,
   itemsOf: (row: Row) => readonly Item[],
-): Column<Row, string> => [
-  { schema: item.list.schema, write: (text) => text },
-  (row, writing) => item.list.write(itemsOf(row), writing),
-]
+): Column<Row, string> => {
+  const columnOf = ({ list }: RecordShape<Item>) =>
+    [
+      { schema: list.schema, write: (text: string) => text },
+      (row: Row, writing: Writing) => list.write(itemsOf(row), writing),
+    ] as const
+  const { recorded } = item
+  return recorded === item ? columnOf(item) : [...columnOf(item), undefined, columnOf(recorded)]
+}
 
 /** Declares a column of records that arrive in portions; only `pieces` writes them. */
 export const arrivingColumn = <Row, Item>(

@@ -33,6 +33,7 @@ export const SHARED = {
   Reference: 'The reference by which you know the record, unique among its kind.',
   LastName: 'The family name.',
   packageCode: 'The code of the package, unique within the account.',
+  invoiceNum: 'The number of the invoice; null where there is none.',
   DueDate: 'The day until which it is to be paid.',
   LastUpdated: 'When it was last changed.',
   isCancelled: 'Whether the record is cancelled.',
