@@ -32,6 +32,11 @@ test('an invoice by hand tells of them at add, issue and send, and with its PDF,
   expect([added.status, warningOf(added)]).toEqual([201, all])
   const path = `/v1/invoices/${added.body.invoiceID}`
   expect(warningOf(await client.get(`${path}/pdf`))).toBe(all)
+  // An edit of the draft looks at what it makes of it.
+  const edited = await client.put(path, { customerID, Charges: [line], Notes: 'Thanks' })
+  expect([edited.status, warningOf(edited)]).toEqual([204, missing('Customer.Name', 'Account.City')])
+  const back = await client.put(path, { customerID, Charges, Notes: '谢谢' })
+  expect([back.status, warningOf(back)]).toEqual([204, all])
   expect(warningOf(await client.put(`${path}/issue`))).toBe(all)
   // An issued invoice shows its parties as they were.
   const customer = { Name: 'Ada', isCompany: true, Email: 'pay@example.com' }
@@ -78,6 +83,24 @@ test('a character that a font of the operator’s has is not missing', async () 
   const invoice = await client.post('/v1/invoices', { customerID, Charges: [{ ...line, Line: '⌵ 李' }] })
   expect(warningOf(invoice)).toBe(missing('Invoice.Charges[0].Line'))
   rmSync(folder, { recursive: true })
+})
+
+test('texts of the account by language are told of at its PUT, and of a paper by the language that it is in', async () => {
+  const client = await service.newAccount()
+  const Texts = { de: { BankDetails: '银行' }, fr: { Notes: '谢谢', BankDetails: 'Banque' } }
+  const put = await client.put('/v1/account', { BankDetails: '銀行', Texts })
+  const all = missing('Account.BankDetails', 'Account.Texts.de.BankDetails', 'Account.Texts.fr.Notes')
+  expect([put.status, warningOf(put)]).toEqual([204, all])
+  const pdfIn = async (Locale: string) => {
+    const { body } = await client.post('/v1/customers', { Name: 'Ada', isCompany: true, Locale })
+    const { invoiceID } = (await client.post('/v1/invoices', { customerID: body.customerID, Charges: [line] })).body
+    const drawn = await client.get(`/v1/invoices/${invoiceID}/pdf`)
+    expect(drawn.status).toBe(200)
+    return warningOf(drawn)
+  }
+  expect(await pdfIn('de-AT')).toBe(missing('Account.Texts.de.BankDetails'))
+  expect(await pdfIn('fr')).toBe(missing('Invoice.Notes'))
+  expect(await pdfIn('en')).toBe(missing('Account.BankDetails'))
 })
 
 test('a credit note tells of them when it is sent, and with its PDF', async () => {

@@ -8,14 +8,15 @@ import { frozenOf } from '../customers/rules.ts'
 import { glyphWarningsOfReceiver } from '../customers/warnings.ts'
 import type { InvoiceParts } from '../invoices/wire.ts'
 import type { Drawable, DocumentTax } from './document.ts'
+import { localeOf } from './parties.ts'
 import { type FrozenAccount, getFrozenParties } from './queries.ts'
 
 /** Warnings of the fields on a paper that have a character which no font has (glyphs_missing). */
 
-/** Returns the warnings of sender and receiver. */
-export const glyphWarningsOfParties = (account: FrozenAccount, customer: FrozenCustomer): string[] => [
+/** Returns the warnings of sender and receiver, as a paper in a locale shows them. */
+export const glyphWarningsOfParties = (account: FrozenAccount, customer: FrozenCustomer, locale: string): string[] => [
   ...glyphWarningsOfReceiver(customer),
-  ...glyphWarningsOfSender(account),
+  ...glyphWarningsOfSender(account, locale),
 ]
 
 /** The texts of an invoice that somebody wrote. */
@@ -48,15 +49,17 @@ const ofInvoice = ({ reference, poNumber, notes, terms, lines, taxes }: InvoiceT
     ...ofTaxes(taxes),
   })
 
-/** Returns the warnings of an invoice that was added, issued or sent by hand: a draft has the parties as they are, any other as they were at its issue. */
+/** Returns the warnings of an invoice that was added, edited, issued or sent by hand: a draft has the parties as they are, any other as they were at its issue. */
 export async function glyphWarningsOfInvoice(tx: Transaction, parts: InvoiceParts): Promise<string[]> {
   const { invoice, customer, charges, taxes } = parts
   const [settings, frozen] = await Promise.all([
     getAccountSettings(tx, tx.account),
     invoice.isDraft ? null : getFrozenParties(tx, tx.account, invoice.id),
   ])
+  const sender = frozen?.account ?? frozenOfAccount(settings)
+  const receiver = frozen?.customer ?? frozenOf(customer)
   return [
-    ...glyphWarningsOfParties(frozen?.account ?? frozenOfAccount(settings), frozen?.customer ?? frozenOf(customer)),
+    ...glyphWarningsOfParties(sender, receiver, localeOf(sender, receiver)),
     ...ofInvoice({ ...invoice, lines: charges, taxes }),
   ]
 }

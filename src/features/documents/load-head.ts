@@ -47,7 +47,7 @@ export async function loadHead(
     logo: logo?.content ?? null,
     customer: customerParty(receiver, locale, frozen ? frozen.countryId : present.countryId),
     createdAt: moment.now,
-    glyphsMissing: glyphWarningsOfParties(sender, receiver),
+    glyphsMissing: glyphWarningsOfParties(sender, receiver, locale),
     bankDetails: paperTextsOf(sender, locale).bankDetails,
   }
 }

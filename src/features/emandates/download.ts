@@ -7,6 +7,7 @@ import { type Link, type Links, MANDATE_DOWNLOAD } from '../../platform/page/lin
 import { getAccountSettings, findAccount } from '../accounts/queries.ts'
 import { mandateOfToken, mandateReference } from '../payment-methods/emandate.ts'
 import { type MandateDrawingDeps, signedPdf, unsignedPdf } from './document.ts'
+import { glyphWarningsOfMandate } from './glyphs.ts'
 import { findMandate } from './queries.ts'
 import type { Mandate } from './types.ts'
 
@@ -43,7 +44,11 @@ export const mandateDownload = (deps: DownloadDeps): Download => ({
   fetch: async (asked) => (asked.authorization === undefined ? fetchBySignee(deps, asked) : fetchByKey(deps, asked)),
 })
 
-const named = (mandate: Mandate, pdf: Buffer) => ({ name: `mandate-${mandateReference(mandate)}`, pdf })
+const named = (mandate: Mandate, pdf: Buffer) => ({
+  name: `mandate-${mandateReference(mandate)}`,
+  pdf,
+  warnings: glyphWarningsOfMandate(mandate),
+})
 
 async function fetchByKey(deps: DownloadDeps, { token, authorization = '', address, gone }: AskedDocument) {
   const { account, permission } = await deps.authenticate(authorization, address)

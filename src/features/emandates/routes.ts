@@ -9,6 +9,7 @@ import { linkUrl } from '../../platform/page/links.ts'
 import type { Field } from '../../platform/wire/read.ts'
 import { warningsOfHolder } from '../payment-methods/checks.ts'
 import { addMandate } from './actions.ts'
+import { glyphWarningsOfMandate } from './glyphs.ts'
 import { findMandate } from './queries.ts'
 import { mandateView } from './record.ts'
 import { checkMandate } from './resolve.ts'
@@ -43,9 +44,14 @@ const adding = (
     write: async (tx, context, { body, address }, _record, account) => {
       assert(account, 'an account that was checked is whole')
       const base = baseOf(context, address)
-      const { id } = await addMandate(tx, context, deps, body, account, about.channel)
-      const made = { status: 201, body: MandateCreatedOut.write(namesOf(deps, context, id, base)), isSecret: true }
-      return withWarnings(made, warningsOfHolder(account.kind, account.bank.accountHolder))
+      const mandate = await addMandate(tx, context, deps, body, account, about.channel)
+      const made = {
+        status: 201,
+        body: MandateCreatedOut.write(namesOf(deps, context, mandate.id, base)),
+        isSecret: true,
+      }
+      const ofHolder = warningsOfHolder(account.kind, account.bank.accountHolder)
+      return withWarnings(made, [...ofHolder, ...glyphWarningsOfMandate(mandate)])
     },
   })
 

@@ -74,16 +74,20 @@ export const manualInvoiceOperations = ({
     path,
     summary: 'Replace the fields of a draft; of an issued invoice only collection details, poNumber and Notes',
     body: InvoiceIn,
+    success: TOLD,
     refusals: { 409: 'The invoice is issued or cancelled and something fixed differs, or the Reference is taken' },
     references: async (tx, context, { body }, problems, record) => {
       if (record.draft) return { wanted: await resolveInvoice(tx, context, body, problems, record) }
       return { collection: await chooseIssuedCollection(tx, body, record, problems) }
     },
     write: async (tx, context, { body }, record, found) => {
-      if (found?.wanted) return noContent(invoiceEtag(await editDraft(tx, context, record, found.wanted, body)))
+      if (found?.wanted) {
+        const draft = await editDraft(tx, context, record, found.wanted, body)
+        return withWarnings(noContent(invoiceEtag(draft)), await warningsOf(tx, draft))
+      }
       const parts = await editIssued(tx, context, record, body, found?.collection as CollectionDetails)
       await onCollectionChanged(tx, context, parts.invoice, record.invoice)
-      return noContent(invoiceEtag(parts))
+      return withWarnings(noContent(invoiceEtag(parts)), await warningsOf(tx, parts))
     },
   }),
   writeOperation({

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../kernel/fault.ts'
+import { WARNING_HEADER } from './warnings.ts'
 
 /** Documents that are found by a token in the query, or in a form or JSON that is posted: with a key or without. */
 
@@ -14,8 +15,8 @@ export interface AskedDocument {
 
 export interface Download {
   path: string
-  /** Returns the PDF with its file name, or throws the Fault of whoever may not have it. */
-  fetch(asked: AskedDocument): Promise<{ name: string; pdf: Buffer }>
+  /** Returns the PDF with its file name and the warnings about it, or throws the Fault of whoever may not have it. */
+  fetch(asked: AskedDocument): Promise<{ name: string; pdf: Buffer; warnings: readonly string[] }>
 }
 
 const FORM_BYTES_MAX = 4096
@@ -53,7 +54,8 @@ export function addDownload(app: FastifyInstance, { path, fetch }: Download, vis
     if (token === '' || token.length > TOKEN_MAX) throw tokenMissing()
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort())
-    const { name, pdf } = await fetch({ token, authorization, address: request.ip, gone: gone.signal })
+    const { name, pdf, warnings } = await fetch({ token, authorization, address: request.ip, gone: gone.signal })
+    if (warnings.length > 0) reply.header(WARNING_HEADER, warnings.join(', '))
     return reply
       .code(200)
       .header('cache-control', 'no-store')

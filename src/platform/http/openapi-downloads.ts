@@ -25,7 +25,7 @@ function responsesOf({ refusals }: DescribedDownload): Record<string, Schema> {
   return {
     200: {
       description: 'Found',
-      headers: headersOf(['X-Request-Id']),
+      headers: headersOf(['X-Request-Id', 'Perennial-Warning']),
       content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
     },
     ...Object.fromEntries([...common, ...own]),

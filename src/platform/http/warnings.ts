@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts'
 
 /** Warnings of the header Perennial-Warning: what to know of a request that was carried out. They change no status. */
 
-const HEADER = 'perennial-warning'
+export const WARNING_HEADER = 'perennial-warning'
 
 /** Returns a warning as a token of RFC 9651, with a parameter that holds a text. */
 export const warningOf = (token: string, parameter: string, text: string): string =>
@@ -12,7 +12,7 @@ export const warningOf = (token: string, parameter: string, text: string): strin
 /** Adds warnings to an answer, behind those that it has; none change nothing. */
 export function withWarnings(answer: Answer, warnings: readonly string[]): Answer {
   if (warnings.length === 0) return answer
-  const present = answer.headers?.[HEADER]
+  const present = answer.headers?.[WARNING_HEADER]
   const all = present === undefined ? warnings : [present, ...warnings]
-  return { ...answer, headers: { ...answer.headers, [HEADER]: all.join(', ') } }
+  return { ...answer, headers: { ...answer.headers, [WARNING_HEADER]: all.join(', ') } }
 }
