@@ -6,6 +6,7 @@ import { ACCOUNT_CHANNEL, findAccount, findLogo, getAccount, getLook } from './f
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { takeOverLine } from './features/batches/lines.ts'
+import { refreshLastMoments } from './features/batches/last-moments.ts'
 import { batchOperations } from './features/batches/routes.ts'
 import { componentOperations } from './features/components/routes.ts'
 import { countryOperations } from './features/countries/routes.ts'
@@ -231,13 +232,17 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...glCodeOperations(),
   ...reportOperations(),
   ...exportOperations(deps),
-  ...gatewayOperations({ ...deps, ...CALLS_BACK.gateways }),
+  ...gatewayOperations({
+    ...deps,
+    ...CALLS_BACK.gateways,
+    onSettingsChanged: (tx, about) => refreshLastMoments(tx, deps, about),
+  }),
   ...collectionRulesOperations(),
   ...collectionOperations(deps),
   ...taxSettingOperations(),
   ...currencyOperations(),
   ...countryOperations(),
-  ...accountOperations(deps),
+  ...accountOperations({ ...deps, onZoneChanged: (tx, { timeZone }) => refreshLastMoments(tx, deps, { timeZone }) }),
   ...billingRunOperations({ ...deps, afterDay: afterDayOf(deps) }),
   ...outboxOperations(deps),
   ...eventOperations(CALLS_BACK.events),

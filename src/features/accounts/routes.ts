@@ -2,7 +2,7 @@ import { introduced } from '../../platform/http/tags.ts'
 import { invalid, missing } from '../../kernel/fault.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { lookupOperation, type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { withWarnings } from '../../platform/http/warnings.ts'
@@ -29,6 +29,8 @@ const LOGO_TYPES = ['image/png', 'image/jpeg']
 interface Deps {
   /** Forgets what this process remembers of an account. */
   forgetAccount(account: AccountId): void
+  /** Follows another zone of the account, in which days and cut-offs are. */
+  onZoneChanged(tx: Transaction, about: { timeZone: string }): Promise<void>
 }
 
 const logoEtag = ({ mediaType, content }: Logo): string => etagOf(mediaType, content.toString('base64'))
@@ -48,7 +50,7 @@ async function answerAccount(db: Queryable, { account }: RequestContext): Promis
   return { status: 200, body: AccountOut.write(accountToWire(found)), etag: accountEtag(found) }
 }
 
-const settings = ({ forgetAccount }: Deps): Operation[] => [
+const settings = ({ forgetAccount, onZoneChanged }: Deps): Operation[] => [
   lookupOperation({
     id: 'getAccount',
     method: 'GET',
@@ -73,6 +75,7 @@ const settings = ({ forgetAccount }: Deps): Operation[] => [
     references: (tx, context, { body }, problems) => checkAccountBody(tx, context, body, problems),
     write: async (tx, context, { body }, present: AccountSettings) => {
       const edited = await editAccount(tx, context, present, body)
+      if (edited.timeZone !== present.timeZone) await onZoneChanged(tx, edited)
       await announceAccountChange(tx, forgetAccount)
       return withWarnings(noContent(accountEtag(edited)), warningsOfAccount(edited))
     },

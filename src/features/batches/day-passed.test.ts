@@ -106,6 +106,51 @@ describe('a batch by hand that nobody submits', () => {
   })
 })
 
+describe('another cut-off, other days or another zone', () => {
+  /** Two batches with a line for 2 December, each at a gateway by hand; it is noon of that day. */
+  async function twoBatches() {
+    const made = await account(service)
+    await made.move('2027-11-21')
+    const { customerID, paymentMethodID } = await made.customer()
+    const batches: string[] = []
+    const gateways = [await made.manual(), await made.manual()]
+    for (const { GatewayToken } of gateways) {
+      const { BatchToken } = await made.batch({ GatewayToken, ActionDate: '2027-12-02' })
+      await made.line(BatchToken, { customerID, paymentMethodID, Amount: 115, PaymentApplied: [] })
+      batches.push(BatchToken)
+    }
+    await made.move('2027-12-02')
+    const found = async () =>
+      (await made.client.get('/v1/batches?isDayPassed=true')).body.map((one: any) => one.BatchToken)
+    const passed = async () => (await made.client.get(`/v1/customers/${customerID}/balances`)).body[0].PendingPassed
+    const set = (Settings: object) => made.must('put', `/v1/gateways/${gateways[0].gatewayID}`, { Settings })
+    return { ...made, batches, found, passed, set }
+  }
+
+  test('counts at once in lists and balances, for the batches of that gateway alone', async () => {
+    const { batches, found, passed, set } = await twoBatches()
+    expect([await found(), await passed()]).toEqual([[], 0])
+    await set({ CutOff: '11:00' })
+    expect([await found(), await passed()]).toEqual([[batches[0]], 115])
+    await set({ CutOff: '13:00' })
+    expect([await found(), await passed()]).toEqual([[], 0])
+    await set({ SubmitDays: 1 })
+    expect([await found(), await passed()]).toEqual([[batches[0]], 115])
+    await set({ SubmitDays: null, CutOff: null })
+    expect([await found(), await passed()]).toEqual([[], 0])
+  })
+
+  test('of the account counts at once for all of its batches, and of another account for none', async () => {
+    const other = await twoBatches()
+    const { client, batches, found, passed } = await twoBatches()
+    expect((await client.put('/v1/account', { TimeZone: 'Pacific/Kiritimati' })).status).toBe(204)
+    expect([await found(), await passed()]).toEqual([batches, 230])
+    expect([await other.found(), await other.passed()]).toEqual([[], 0])
+    expect((await client.put('/v1/account', { TimeZone: 'UTC' })).status).toBe(204)
+    expect([await found(), await passed()]).toEqual([[], 0])
+  })
+})
+
 describe('what a batch whose day has passed was to pay', () => {
   test('is open by its DueDate, with the line apart: invoice 115 due 21 November, 28 December', async () => {
     const { client, move, must, customerID, invoiceID, BatchToken, balance, report, statement } = await forgotten()

@@ -1,7 +1,8 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { bigints } from '../../platform/database/columns.ts'
 import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of batches that the service makes. */
 
@@ -47,6 +48,20 @@ export const listUnsubmitted = (db: Queryable, account: AccountId) =>
            b.moves, b.last_moment_at as "lastMomentAt", b.passed_for as "passedFor", b.warned_for as "warnedFor",
            (select count(*)::integer from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) as "lineCount"
       from payment_batches b where b.account_id = ${account} and b.state in ('open', 'failed') order by b.batch_id`)
+
+/** Lists the last moments of batches that were not submitted, of one gateway or of all. */
+export const listMomentsOfUnsubmitted = (tx: Transaction, gatewayId: Id | null) =>
+  tx.rows<Pick<Unsubmitted, 'id' | 'gatewayId' | 'actionDate' | 'lastMomentAt'>>(sql`
+    select b.batch_id as "id", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.last_moment_at as "lastMomentAt"
+      from payment_batches b
+     where b.account_id = ${tx.account} and b.state in ('open', 'failed') ${gatewayId === null ? fragment`` : fragment`and b.gateway_id = ${gatewayId}`}
+     order by b.batch_id`)
+
+export const updateLastMoments = (tx: Transaction, rows: readonly { id: Id; at: Instant }[]) =>
+  tx.rows(sql`
+    update payment_batches b set last_moment_at = r.at
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'at')}::timestamptz[]) as r (id, at)
+     where b.account_id = ${tx.account} and b.batch_id = r.id`)
 
 /** Lists the batches that the service made, that were not submitted, and in which no line is left. */
 export const listWithoutLines = async (db: Queryable, account: AccountId): Promise<Id[]> =>

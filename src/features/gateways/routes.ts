@@ -1,5 +1,6 @@
 import { introduced } from '../../platform/http/tags.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
@@ -18,6 +19,8 @@ interface Deps {
   envelope: Envelope
   /** Plans the tries of invoices that could not be tried: methods that had no gateway may have one now. */
   onGatewayChanged(tx: Transaction, context: RequestContext): Promise<void>
+  /** Follows Settings that may have moved the days of the gateway's batches. */
+  onSettingsChanged(tx: Transaction, about: { timeZone: string; gatewayId: Id }): Promise<void>
 }
 
 export const gatewayOperations = (deps: Deps): Operation[] => [
@@ -67,6 +70,7 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     },
     write: async (tx, context, { body }, present) => {
       const gateway = await editGateway(tx, context, deps.envelope, present, body)
+      if (body.Settings) await deps.onSettingsChanged(tx, { timeZone: context.account.timeZone, gatewayId: gateway.id })
       await deps.onGatewayChanged(tx, context)
       return noContent(gatewayEtag(gateway))
     },
