@@ -137,6 +137,71 @@ describe('of a month that began while nothing was billed', () => {
   })
 })
 
+describe('another term of the same package', () => {
+  const TERMS = [
+    { ChargePrice: 31, ChargeTerm: 1, ChargeTermType: 'months' },
+    { ChargePrice: 90, ChargeTerm: 3, ChargeTermType: 'months' },
+    { ChargePrice: 365, ChargeTerm: 12, ChargeTermType: 'months' },
+  ]
+
+  /** A subscription of a term since 1 January, whose customer is suspended from 20 January; it is 10 February. */
+  async function awayOn(Term: number) {
+    const { client, customerID } = await shop(service)
+    const { packageGroupID } = (await client.post('/v1/packagegroups', { GroupName: 'Terms' })).body
+    const rate = { CurrencyCode: 'USD', SetupFee: 0, TrialFee: 0, TrialPeriod: 0, TrialPeriodType: 'days' }
+    const version = { isActive: true, isDefault: true, packageVersionRates: [{ ...rate, PackageRateTerms: TERMS }] }
+    const { packageID } = (
+      await client.post('/v1/packages', {
+        ...{ packageGroupID, packageCode: 'TERMS', Name: 'Plan', Descrip: 'A plan', isActive: true },
+        PackageVersion: { VersionName: '1', ...version },
+      })
+    ).body
+    const wish = { customerID, packageID, Term, TermType: 'months' }
+    const { subscriptionID: id } = (await client.post('/v1/subscriptions', wish)).body
+    await moveTo(client, '2027-01-20')
+    await client.put(`/v1/customers/${customerID}/suspend`)
+    await moveTo(client, '2027-02-10')
+    const change = (to: number, more: object = {}) =>
+      client.put(`/v1/subscriptions/${id}/changeterm`, { Term: to, TermType: 'months', ...more })
+    const back = async () => {
+      await moveTo(client, '2027-02-20')
+      expect((await client.put(`/v1/customers/${customerID}/unsuspend`)).status).toBe(204)
+    }
+    const laterRows = async () => (await client.get('/v1/invoices')).body.slice(1).map(linesOf)
+    return { client, change, back, laterRows }
+  }
+
+  test('of a year that was invoiced is 409', async () => {
+    const { change, laterRows } = await awayOn(12)
+    const refused = await change(1, { When: 'now' })
+    expect([refused.status, codesOf(refused)]).toEqual([409, ['customer_not_billed']])
+    expect(await laterRows()).toEqual([])
+  })
+
+  test('of a month that began while nothing was billed is taken, and the rest of its period billed on the return', async () => {
+    const { client, change, back, laterRows } = await awayOn(1)
+    expect((await change(3, { When: 'now' })).status).toBe(204)
+    expect(await laterRows()).toEqual([])
+    await back()
+    // 10 February to 9 May are 89 days, of which 79 are left: 90.00 × 79 / 89.
+    expect(await laterRows()).toEqual(['2027-02-20: Plan 2027-02-20 to 2027-05-09, 79 of 89 days 79.89'])
+    await moveTo(client, '2027-05-10')
+    expect((await laterRows()).slice(1)).toEqual(['2027-05-10: Plan 2027-05-10 to 2027-08-09 90'])
+    await checkBooks(service, client)
+  })
+
+  test('from the renewal on is taken of any, and billed from there', async () => {
+    expect((await (await awayOn(12)).change(1)).status).toBe(204)
+    const { client, change, back, laterRows } = await awayOn(1)
+    expect((await change(3)).status).toBe(204)
+    await back()
+    expect(await laterRows()).toEqual([])
+    await moveTo(client, '2027-03-01')
+    expect(await laterRows()).toEqual(['2027-03-01: Plan 2027-03-01 to 2027-05-31 90'])
+    await checkBooks(service, client)
+  })
+})
+
 test('a pending cancellation that cut a cycle which was invoiced is not dropped, nor reactivated', async () => {
   const { client, customerID, add } = await shop(service)
   const { componentID } = await addComponent(client, { term: 3 })
