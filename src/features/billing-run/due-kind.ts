@@ -217,3 +217,5 @@ export async function listDueCustomers(
   for (const kind of kinds) next = nextOfBoth(next, await kind.listCustomers(db, account, due), due.limit)
   return next.filter((id, place) => id !== next[place - 1])
 }
+
+export const PERIODS_MAX = 1000

@@ -2,7 +2,6 @@ import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { ComponentType } from '../../engine/subscription/components.ts'
-import type { TermType } from '../../kernel/calendar.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { currencyCode, flag, longText, price, requiredReference, text, whole } from '../../platform/wire/fields.ts'
 import { glCode, outGlCode } from '../../platform/wire/gl-code.ts'
@@ -28,7 +27,7 @@ import {
   outText,
   outWord,
 } from '../../platform/wire/write.ts'
-import { DAYS_MAX } from '../packages/wire.ts'
+import { DAYS_MAX, TERM_TYPES } from '../packages/wire.ts'
 import type {
   Component,
   ComponentBracket,
@@ -38,7 +37,6 @@ import type {
   VersionCurrency,
 } from './queries.ts'
 
-const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const TYPES = ['quantity', 'metered', 'opt-in'] as const satisfies ComponentType[]
 export const SCHEMES = ['unit', 'volume', 'tiered', 'stairstep'] as const satisfies Component['scheme'][]
 const CURRENCIES_MAX = 200

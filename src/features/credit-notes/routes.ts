@@ -1,17 +1,14 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
-import { countCreditNotes, listCreditNotes } from '../money/adjustment-queries.ts'
-import type { Asked, NegativeAdjustment, NegativeRecord, OwedDocument } from '../money/types.ts'
+import type { Asked, NegativeRecord, OwedDocument } from '../money/types.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
-import { completeNotes } from '../money/corrected.ts'
 import { explainNote } from '../money/explain-credit-note.ts'
-import { creditFilterOf, creditFilters } from '../money/filters.ts'
+import { CREDIT_NOTE_LIST } from '../money/lists.ts'
 import { addNegative, editNegative, removeNegative } from '../money/negative-adjustments.ts'
 import { resolveAsked, resolveCredited } from '../money/resolve.ts'
 import { checkSameCustomer } from '../money/rules.ts'
@@ -30,17 +27,7 @@ import { noContent } from '../../platform/http/answer.ts'
 
 const tag = introduced('Credit notes', 'Documents that take back invoices, whole or in part, with their tax.')
 
-const list = {
-  tag,
-  out: creditNoteShape,
-  filters: creditFilters,
-  filterOf: creditFilterOf,
-  knowsUpdates: true as const,
-  rows: listCreditNotes,
-  count: countCreditNotes,
-  pieces: (db: Queryable, context: RequestContext, rows: NegativeAdjustment[]) =>
-    creditNoteShape.list.pieces(completeNotes(db, context.account.id, rows), writingOf(context)),
-}
+const list = { tag, ...CREDIT_NOTE_LIST }
 
 const reading: Operation[] = [
   listOperation({

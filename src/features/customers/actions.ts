@@ -1,3 +1,4 @@
+import { frozenOf } from './fields.ts'
 import { sendWordsOfChange, sendWordsOfCustomer } from './words.ts'
 import type { ReminderKind } from '../../engine/collection/rules.ts'
 import { assert } from '../../kernel/assert.ts'
@@ -21,7 +22,7 @@ import {
   updateSuspendedByRule,
 } from './queries.ts'
 import { recordCustomerEvent } from './record.ts'
-import { checkCustomer, customValuesOf, frozenOf, pauseAfter, placeOf } from './rules.ts'
+import { checkCustomer, customValuesOf, pauseAfter, placeOf } from './rules.ts'
 import { type CustomerBody, customerFromWire } from './wire.ts'
 
 /** Notes what is wrong with a customer's fields. Returns the custom values that they ask for; undefined where those stay as they are. */

@@ -31,3 +31,6 @@ export const dropCustomValues = (tx: Transaction, account: AccountId, fieldId: I
       update customers set custom_values = nullif(custom_values - ${String(fieldId)}::text, '{}')
      where account_id = ${account} and custom_values ? ${String(fieldId)}::text returning customer_id as id)
     ${notingChanged(account, 'customer')}`)
+
+/** Returns the form in which labels are compared: two that differ in letter case only would be taken for each other. */
+export const labelKey = (label: string): string => label.normalize('NFKC').toLowerCase()

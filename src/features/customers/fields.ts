@@ -107,3 +107,14 @@ export const FROZEN_NAMES = CUSTOMER_FIELD_NAMES.filter((name): name is FrozenNa
 
 /** The fields of a customer that a document shows as they were at its issue. */
 export type FrozenCustomer = Pick<CustomerInput, FrozenName>
+
+/** Picks what documents freeze of a customer; an edit of any of these starts a new version. */
+export const frozenOf = (c: CustomerInput): FrozenCustomer =>
+  Object.fromEntries(FROZEN_NAMES.map((name) => [name, c[name]])) as unknown as FrozenCustomer
+
+/** Returns the fields of a customer that papers show, by their spelling. */
+export const receiverTexts = (c: FrozenCustomer) => ({
+  ...{ Name: c.name, LastName: c.lastName, Company: c.company, Email: c.email },
+  ...{ Address1: c.address1, Address2: c.address2, City: c.city, State: c.state, ZipCode: c.zipCode },
+  ...{ Country: c.country, RegistrationNumber: c.registrationNumber, VatNo: c.vatNumber },
+})

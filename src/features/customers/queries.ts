@@ -1,6 +1,6 @@
 import { onlyUpdated } from '../events/update-queries.ts'
-import { searchCustomers } from './search.ts'
-import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWords } from './word-queries.ts'
+import { searchCustomers } from '../finding/search.ts'
+import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWords } from '../finding/word-queries.ts'
 import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'

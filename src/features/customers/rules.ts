@@ -1,7 +1,6 @@
 import { findCountry, findState } from '../../kernel/countries.ts'
 import type { Problems } from '../../kernel/fault.ts'
-import type { CustomLabel, CustomValues } from './custom-value-queries.ts'
-import { type CustomerInput, FROZEN_NAMES, type FrozenCustomer } from './fields.ts'
+import { type CustomLabel, type CustomValues, labelKey } from './custom-value-queries.ts'
 import type { Customer, Pause } from './queries.ts'
 import { type CustomerBody, exemptionOf } from './wire.ts'
 
@@ -74,13 +73,6 @@ export function customValuesOf(
   }
   return values.size === 0 ? null : Object.fromEntries(values)
 }
-
-/** Returns the form in which labels are compared: two that differ in letter case only would be taken for each other. */
-export const labelKey = (label: string): string => label.normalize('NFKC').toLowerCase()
-
-/** Picks what documents freeze of a customer; an edit of any of these starts a new version. */
-export const frozenOf = (c: CustomerInput): FrozenCustomer =>
-  Object.fromEntries(FROZEN_NAMES.map((name) => [name, c[name]])) as unknown as FrozenCustomer
 
 /** Returns the state after suspending, unsuspending, archiving or reopening; repeating one changes nothing. */
 export function pauseAfter(

@@ -1,10 +1,9 @@
-import type { CustomerId, Id } from '../../kernel/ids.ts'
-import { searchWordsOf } from '../../kernel/words.ts'
+import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { sendChangedWords, sendNewWords } from '../finding/words.ts'
 import type { CustomerInput } from './fields.ts'
-import { type SearchedList, sendGoneWords, sendWords } from './word-queries.ts'
 
-/** Words of records, written with them. */
+/** Words of customers, written with them. */
 
 type Named = Pick<CustomerInput, 'name' | 'lastName' | 'company' | 'email' | 'vatNumber' | 'tel' | 'cell' | 'fax'> & {
   reference: string | null
@@ -17,28 +16,6 @@ const textsOf = (c: Named): (string | null)[] => [
   ...[c.name, c.lastName, c.company, c.reference, c.email, c.vatNumber, withoutSpaces(c.vatNumber)],
   ...[c.tel, c.cell, c.fax, digits(c.tel), digits(c.cell), digits(c.fax)],
 ]
-
-type Texts = readonly (string | null | undefined)[]
-
-/** Writes the words of new records of a list, by their texts; most have none. */
-export function sendNewWords(tx: Transaction, list: SearchedList, records: readonly { id: Id; texts: Texts }[]): void {
-  const rows = records.flatMap(({ id, texts }) => searchWordsOf(texts).map((word) => ({ list, id, word })))
-  if (rows.length > 0) sendWords(tx, rows)
-}
-
-/** Replaces the words of a record whose texts may have changed; those of a deleted one by none. */
-export function sendChangedWords(tx: Transaction, list: SearchedList, id: Id, before: Texts, after: Texts): void {
-  if (before.every((text, place) => text === after[place])) return
-  const [had, has] = [searchWordsOf(before), searchWordsOf(after)]
-  const gone = had.filter((word) => !has.includes(word))
-  if (gone.length > 0) sendGoneWords(tx, list, id, gone)
-  const added = has.filter((word) => !had.includes(word))
-  if (added.length > 0)
-    sendWords(
-      tx,
-      added.map((word) => ({ list, id, word })),
-    )
-}
 
 /** Writes the words of a new customer. */
 export const sendWordsOfCustomer = (tx: Transaction, id: CustomerId, customer: Named): void =>

@@ -3,9 +3,7 @@ import { glyphWarnings, type ShownTexts } from '../../platform/pdf/glyph-warning
 import { getAccountSettings } from '../accounts/queries.ts'
 import { frozenOfAccount } from '../accounts/rules.ts'
 import { glyphWarningsOfSender } from '../accounts/warnings.ts'
-import type { FrozenCustomer } from '../customers/fields.ts'
-import { frozenOf } from '../customers/rules.ts'
-import { glyphWarningsOfReceiver } from '../customers/warnings.ts'
+import { type FrozenCustomer, frozenOf, receiverTexts } from '../customers/fields.ts'
 import type { InvoiceParts } from '../invoices/wire.ts'
 import type { Drawable, DocumentTax } from './document.ts'
 import { localeOf } from './parties.ts'
@@ -77,3 +75,6 @@ export function glyphWarningsOfDrawable({ kind, document }: Drawable): string[] 
   const shown = { Reason: reason, ...Object.fromEntries(ofLines), ...ofTaxes(taxes) }
   return [...ofParties, ...glyphWarnings('CreditNote', shown)]
 }
+
+/** Returns the warnings of those fields of a customer that papers show; of one that was made anonymous few are left. */
+const glyphWarningsOfReceiver = (c: FrozenCustomer): string[] => glyphWarnings('Customer', receiverTexts(c))

@@ -1,10 +1,10 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
+import { IS_UNSETTLED } from '../money/open-queries.ts'
 import type { Applied } from './document.ts'
 
 export type FrozenAccount = ReturnType<typeof frozenOfAccount>

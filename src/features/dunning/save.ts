@@ -5,7 +5,7 @@ import type { Moment } from '../../kernel/context.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isDebit, type Way, wayOf } from '../collection-terms/way.ts'
-import { holdInvoice, updateNextTry } from '../invoices/issue-queries.ts'
+import { holdInvoice, updateNextTry } from '../invoices/state-queries.ts'
 import { type DunnedInvoice, listDunned, updateDunning } from './queries.ts'
 import { getCollectionRules } from './rules-queries.ts'
 

@@ -16,8 +16,8 @@ import {
   type LineToCredit,
   readCreditFacts,
 } from '../money/credit-invoice.ts'
-import { listLinesToCredit } from '../money/credit-note-queries.ts'
 import { invoiceCreditPreviewShape, invoiceCreditShape } from '../money/shapes.ts'
+import { listLinesToCredit } from './queries.ts'
 import { type InvoiceCreditBody, InvoiceCreditIn } from './wire.ts'
 
 /** Crediting an invoice by a note that is made for it. */

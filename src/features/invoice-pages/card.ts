@@ -10,8 +10,8 @@ import { findPaying, type Paying, type PayDeps } from '../collection/by-customer
 import { payByNewCard } from '../collection/by-new-card.ts'
 import type { InvoiceDocument } from '../documents/document.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
-import type { LinkedInvoice } from '../invoices/payment-link-queries.ts'
 import { PAY_FIELDS, seenFields, seenFromForm } from './pay.ts'
+import type { LinkedInvoice } from './queries.ts'
 import { invoicePageWords } from './words.ts'
 
 /**

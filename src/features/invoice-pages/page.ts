@@ -7,9 +7,9 @@ import { findPaying, payByCustomer, type PayDeps } from '../collection/by-custom
 import type { Drawing } from '../documents/draw.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { invoicePdf } from '../documents/routes.ts'
-import { findLinkedInvoice, type LinkedInvoice } from '../invoices/payment-link-queries.ts'
 import { CARD_PAGE_FIELDS, cardPage, payWithCard } from './card.ts'
 import { PAY_FIELDS, payPage, seenFromForm } from './pay.ts'
+import { findLinkedInvoice, type LinkedInvoice } from './queries.ts'
 import { invoicePage } from './show.ts'
 
 /** The public page of an invoice, its PDF, and how it is paid there. */

@@ -6,11 +6,11 @@ import { lookupOperation, type Operation, type PathParams, writeOperation } from
 import { baseOf } from '../../platform/page/base.ts'
 import { linkUrl, type Links } from '../../platform/page/links.ts'
 import { outObject, outText } from '../../platform/wire/write.ts'
-import { findLinkedInvoice, raiseLinkCounter } from '../invoices/payment-link-queries.ts'
+import { raiseLinkCounter } from '../invoices/state-queries.ts'
 import { lockedInvoice, recordInvoice, rereadInvoice } from '../invoices/manual.ts'
-import { invoiceKind } from '../invoices/record.ts'
-import type { ManualRecord } from '../invoices/resolve-manual.ts'
+import { invoiceKind, type ManualRecord } from '../invoices/record.ts'
 import { noContent } from '../../platform/http/answer.ts'
+import { findLinkedInvoice } from './queries.ts'
 
 /** The link of an invoice's page, for callers who send it themselves. */
 

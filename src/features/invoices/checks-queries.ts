@@ -1,7 +1,7 @@
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { bracketsOf, type PricedBracketsJson } from './brackets.ts'
+import { bracketsOf, type PricedBracketsJson } from '../components/brackets.ts'
 import type { Charge } from './queries.ts'
 import { hashedShapes } from './template-line-queries.ts'
 

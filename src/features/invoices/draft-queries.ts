@@ -4,7 +4,7 @@ import { oneRow, type Queryable, type Transaction } from '../../platform/databas
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
-import { sendDeletedWords } from '../customers/word-queries.ts'
+import { sendDeletedWords } from '../finding/word-queries.ts'
 import type { InvoiceRow } from './types.ts'
 
 /** Statements of drafts. */

@@ -23,9 +23,8 @@ import {
   outWord,
   type ShapeOf,
 } from '../../platform/wire/write.ts'
+import { pricedBy, type Spread } from '../components/bracket-words.ts'
 import { SCHEMES } from '../components/wire.ts'
-import { pricedBy } from './bracket-words.ts'
-import type { Spread } from './queries.ts'
 import { factsOf, type InvoiceParts } from './wire.ts'
 
 /** The answer that explains the lines and taxes of an invoice. */

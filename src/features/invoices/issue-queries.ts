@@ -1,11 +1,9 @@
-import { notingChanged } from '../events/update-queries.ts'
-import type { OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
-import type { OfMany, Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
-import { bigintList, bigints, deduplicated } from '../../platform/database/columns.ts'
+import { bigints, deduplicated } from '../../platform/database/columns.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { assigned, collected, type CollectedFields } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
@@ -228,80 +226,6 @@ export const TAX_COLUMNS: BulkColumns<TaxRow> = {
 }
 
 const TAX_SHAPE = ['name', 'rate', 'taxNumber', 'ruleId', 'category', 'reasonCode', 'reason'] as const
-
-/** Periods billed at zero stand on no invoice; they go with the subscriptions of a customer that never owed anything. */
-export const deleteZeroCharges = (tx: Transaction, account: AccountId, customerId: Id) =>
-  tx.rows(sql`
-    delete from charge_rows c using subscriptions s
-     where c.account_id = ${account} and s.account_id = ${account} and s.subscription_id = c.subscription_id and s.customer_id = ${customerId}
-       and c.invoice_id is null`)
-
-/** How much more, or less, is allocated to an invoice, by what it counts as. */
-export interface AppliedDelta extends OwedSums {
-  id: InvoiceId
-}
-
-const applying: OfMany<AppliedDelta & { at: Instant }> = (account, rows) => sql`
-    with changed as (
-      update invoices i
-       set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
-           written_off_minor = i.written_off_minor + d.written_off, last_updated = d.at
-      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
-        ${bigints(rows, 'negativeMinor')}::bigint[], ${bigints(rows, 'writtenOffMinor')}::bigint[], ${column(rows, 'at')}::timestamptz[])
-        as d(id, paid, pending, negative, written_off, at)
-     where i.account_id = ${account} and i.invoice_id = d.id returning i.invoice_id as id)
-    ${notingChanged(account, 'invoice')}`
-
-/** Moves the sums of what is allocated to invoices, each named once, without waiting. */
-export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>
-  tx.sendGrouped(
-    applying,
-    rows.map((row) => ({ ...row, at })),
-  )
-
-/** Moves the sums of what credit notes settle for invoices, each named once, without waiting. */
-export const sendCredited = (
-  tx: Transaction,
-  rows: readonly { id: InvoiceId; amountMinor: bigint }[],
-  at: Instant,
-): void =>
-  tx.send(sql`
-    with changed as (
-      update invoices i set credited_minor = i.credited_minor + d.amount, last_updated = ${at}
-      from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
-     where i.account_id = ${tx.account} and i.invoice_id = d.id returning i.invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
-
-/** Counts a try each of invoices that is made now, without waiting: while its outcome is not known there is no next one. */
-export const sendTried = (tx: Transaction, ids: readonly InvoiceId[]): void =>
-  tx.send(sql`
-    with changed as (
-      update invoices set tries = tries + 1, next_try_date = null, has_line = false
-     where account_id = ${tx.account} and invoice_id = any(${bigintList(ids)}::bigint[]) returning invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
-
-/** Counts tries that were made by hand, or takes back those that were never sent, without waiting: an invoice is named once for each. */
-export const countTries = (tx: Transaction, ids: readonly InvoiceId[], by: 1 | -1): void =>
-  tx.send(sql`
-    with changed as (
-      update invoices i set tries = i.tries + ${by} * t.count
-      from (select id, count(*)::integer from unnest(${bigintList(ids)}::bigint[]) as id group by id) t
-     where i.account_id = ${tx.account} and i.invoice_id = t.id returning i.invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
-
-/** Writes the day of the next try, without waiting. With `hasLine` it is the day of a line that waits in a batch. */
-export const updateNextTry = (tx: Transaction, id: InvoiceId, on: IsoDate | null, hasLine = false): void =>
-  tx.send(sql`
-    with changed as (
-      update invoices set next_try_date = ${on}, has_line = ${hasLine} where account_id = ${tx.account} and invoice_id = ${id} returning invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
-
-/** Keeps an invoice out of collection until a person has looked. */
-export const holdInvoice = (tx: Transaction, id: InvoiceId, at: Instant) =>
-  tx.rows(sql`
-    with changed as (
-      update invoices set is_collection_hold = true, last_updated = ${at} where account_id = ${tx.account} and invoice_id = ${id} returning invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)
 
 /** Replaces the fields of an issued invoice that can still change. */
 export const updateEditable = (tx: Transaction, id: InvoiceId, to: GivenFields & CollectedFields, at: Instant) =>

@@ -1,20 +1,14 @@
-import { notingChanged, onlyUpdated } from '../events/update-queries.ts'
-import { foundCondition, type FoundRecords, type Searched } from '../customers/word-queries.ts'
+import type { Spread } from '../components/bracket-words.ts'
+import { onlyUpdated } from '../events/update-queries.ts'
+import { foundCondition, type FoundRecords, type Searched } from '../finding/word-queries.ts'
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
-import type { PricedBrackets, PriceList } from '../../engine/subscription/pricing.ts'
+import type { PricedBrackets } from '../../engine/subscription/pricing.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { TaxCategory, TaxReason } from '../../kernel/tax.ts'
-import { bracketsOf, type PricedBracketsJson, priceListOf } from './brackets.ts'
-import {
-  firstRow,
-  oneRow,
-  orTooMany,
-  type Queryable,
-  type Snapshot,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import { bracketsOf, type PricedBracketsJson, priceListOf } from '../components/brackets.ts'
+import { firstRow, oneRow, orTooMany, type Queryable, type Snapshot } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -309,14 +303,6 @@ export const listCharges = async (
   return rows.map((row) => Object.assign(row, { brackets: bracketsOf(row.storedBrackets) }))
 }
 
-/** Price list and total quantity by which the units of one cycle were spread over its lines. */
-export interface Spread {
-  priceList: PriceList
-  quantity: Decimal
-  /** Place in the list of the bracket that the line is for. */
-  bracketIndex: number
-}
-
 /**
  * Lists the bases of spreads by charge, except for charges that are one amount on their own: their own brackets have a quantity. Lines that came
  * to 0.00 stand on no invoice, and their units count here as well.
@@ -462,12 +448,3 @@ export const SEARCHED_INVOICES: Searched = {
     list: listInvoicesNumbered,
   },
 }
-
-/** Takes removed methods out of the invoices of a customer that are not paid: they are not tried any more. */
-export const forgetMethodsOfInvoices = (tx: Transaction, customerId: CustomerId) =>
-  tx.rows(sql`
-    with changed as (
-      update invoices set payment_method_id = null, is_method_requested = false, next_try_date = null
-     where account_id = ${tx.account} and customer_id = ${customerId} and payment_method_id is not null and cancelled_at is null
-       and total_minor > paid_minor + negative_minor returning invoice_id as id)
-    ${notingChanged(tx.account, 'invoice')}`)

@@ -2,6 +2,7 @@ import { readableKind } from '../../platform/http/record.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Snapshot } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/answer.ts'
+import type { Draft } from './draft-queries.ts'
 import { loadLongParts, lookUpInvoiceParts } from './load-parts.ts'
 import { findInvoice, type Invoice } from './queries.ts'
 import { invoiceEtag, type InvoiceParts, invoiceShape, longInvoicePieces } from './wire.ts'
@@ -26,3 +27,8 @@ export const invoiceKind = readableKind<InvoiceParts, 'invoice'>({
   },
   etag: invoiceEtag,
 })
+
+/** Present invoice with its lines; `draft` is null once it is issued. */
+export interface ManualRecord extends InvoiceParts {
+  draft: Draft | null
+}

@@ -22,16 +22,11 @@ import {
 } from './lines.ts'
 import { plainFromWire } from './fields-wire.ts'
 import type { Invoice } from './queries.ts'
-import type { InvoiceParts } from './wire.ts'
+import type { ManualRecord } from './record.ts'
 import type { Draft } from './draft-queries.ts'
 import { type NewInvoice, UNDRAWN } from './issue.ts'
 
 /** Resolves the body of an add or edit to the invoice that it asks for. Problems (400) are gathered; conflicts (409) are found by the write. */
-
-/** Present invoice with its lines; `draft` is null once it is issued. */
-export interface ManualRecord extends InvoiceParts {
-  draft: Draft | null
-}
 
 /** Invoice that the body of an add or edit asks for, with its customer and amounts. */
 export interface Wanted extends Draft {

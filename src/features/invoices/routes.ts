@@ -1,6 +1,6 @@
 import { introduced } from '../../platform/http/tags.ts'
 import { pathParameter } from '../../platform/http/path-parameters.ts'
-import { searchRecords } from '../customers/search.ts'
+import { searchRecords } from '../finding/search.ts'
 import { missing } from '../../kernel/fault.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable, Snapshot } from '../../platform/database/database.ts'

@@ -1,12 +1,6 @@
-import type { Instant } from '../../kernel/calendar.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-
-/** Marks invoices as sent, which is no edit: nothing that a PUT would replace changes, and LastUpdated stays. */
-export const updateDatesSent = (tx: Transaction, ids: readonly InvoiceId[], at: Instant) =>
-  tx.rows(sql`
-    update invoices set date_sent = ${at} where account_id = ${tx.account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
 
 /** Lists those of some issued invoices whose customers get them by mail and can be reached. */
 export const listInvoicesToSend = async (tx: Transaction, ids: readonly InvoiceId[]): Promise<InvoiceId[]> =>

@@ -7,7 +7,8 @@ import { domainOf } from '../outbox/mail.ts'
 import { getSender } from '../outbox/queries.ts'
 import { recordInvoice, rereadInvoice } from './manual.ts'
 import type { AfterIssue, IssueContext } from './issue.ts'
-import { listInvoicesToSend, updateDatesSent } from './send-queries.ts'
+import { listInvoicesToSend } from './send-queries.ts'
+import { updateDatesSent } from './state-queries.ts'
 import type { InvoiceParts } from './wire.ts'
 
 /** Sending invoices by mail: the mail goes into the outbox with what causes it, and the PDF is made when it leaves. */

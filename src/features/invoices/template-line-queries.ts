@@ -1,4 +1,4 @@
-import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -20,14 +20,14 @@ const {
 } = CHARGE_COLUMNS
 const { invoiceId: _taxed, ...KEPT_OF_TAXES } = TAX_COLUMNS
 
-const columnsOf = (columns: Readonly<Record<string, readonly [string, string]>>, of = ''): Fragment =>
+export const columnsOf = (columns: Readonly<Record<string, readonly [string, string]>>, of = ''): Fragment =>
   namesOf(
     Object.values(columns)
       .map(([name]) => `${of}${name}`)
       .join(', '),
   )
-const CHARGE_NAMES = columnsOf(KEPT_OF_CHARGES)
-const TAX_NAMES = columnsOf(KEPT_OF_TAXES)
+export const CHARGE_NAMES = columnsOf(KEPT_OF_CHARGES)
+export const TAX_NAMES = columnsOf(KEPT_OF_TAXES)
 
 /** All that a line or a tax of a template is, as one value: what the hash of the template is made of. */
 const CHARGE_CONTENT = fragment`jsonb_agg(jsonb_build_array(${columnsOf(KEPT_OF_CHARGES, 'c.')}) order by c.line)`
@@ -156,7 +156,7 @@ export function insertOwnTaxes(tx: Transaction, rows: readonly OwnLine[], taxes:
  * Writes lines and taxes of a locked customer's invoices out as rows, without waiting, where they are kept with a template and charges among them are
  * about to change: under the same identifiers, so that nobody sees a difference. Done once more, it finds nothing.
  */
-const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: string): void =>
+export const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: string): void =>
   tx.send(sql`
     with kept as materialized (
       select i.invoice_id, i.subscription_id, i.template_id, i.first_charge_id, i.first_tax_id
@@ -173,34 +173,3 @@ const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeIds: stri
         from kept k join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = k.template_id)
     update invoices i set template_id = null, first_charge_id = null, first_tax_id = null
       from kept k where i.account_id = ${tx.account} and i.invoice_id = k.invoice_id`)
-
-/** Marks days of charges of a locked customer as given back, with what came back for them. Their lines are rows from then on. */
-export function addCredited(
-  tx: Transaction,
-  customerId: CustomerId,
-  columns: { chargeIds: string; days: string; amountsMinor: string },
-) {
-  sendKeptAsRows(tx, customerId, columns.chargeIds)
-  return tx.rows(sql`
-    update charge_rows c set credited_minor = c.credited_minor + d.amount, credited_from = least(c.credited_from, d.day)
-      from unnest(${columns.chargeIds}::bigint[], ${columns.days}::date[], ${columns.amountsMinor}::bigint[]) as d(charge, day, amount)
-     where c.account_id = ${tx.account} and c.charge_id = d.charge`)
-}
-
-/** Returns the charges that are rows, as a relation: those that a credit note gives back are among them. */
-export const writtenOutCharges = (account: AccountId): Fragment =>
-  fragment`(select * from charge_rows where account_id = ${account})`
-
-/**
- * Returns a relation of all charges of some subscriptions, with the columns of `charges`. Those that are kept with templates are found by the invoices of
- * their customers: no index leads from a subscription to them. `ids` is a bigint[]; whether an invoice is of one of many is found by hashing (`is true` keeps
- * the planner from making a join of it), and the lines of each are looked up on their own, which the planner leaves as it is however little it knows of the tables.
- */
-export const chargesOfSubscriptions = (account: AccountId, ids: Fragment): Fragment => fragment`
-  select * from charge_rows where account_id = ${account} and subscription_id = any(${ids})
-  union all
-  select c.* from (
-    select i.invoice_id from invoices i
-     where i.account_id = ${account} and i.template_id is not null and (i.subscription_id in (select unnest(${ids}))) is true and i.customer_id = any(array(
-             select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids}))) offset 0) k
-    cross join lateral (select * from charges where account_id = ${account} and invoice_id = k.invoice_id offset 0) c`

@@ -13,7 +13,7 @@ import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
-import { updateDatesSent } from '../invoices/send-queries.ts'
+import { updateDatesSent } from '../invoices/state-queries.ts'
 import { fullTexts, type MailSecrets, messageDomainOf, settleAttachment } from '../outbox/mail.ts'
 import { recordMailEvent } from '../outbox/record.ts'
 import {

@@ -13,7 +13,7 @@ import {
 import { column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { ALLOCATIONS_MAX } from './allocation-wire.ts'
-import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
+import { IS_UNSETTLED, NEGATIVE_COUNTS } from './open-queries.ts'
 
 /** Allocations join money given to money owed. Those that a failed payment ended stay as history: only edits, deletes and checks read them. */
 

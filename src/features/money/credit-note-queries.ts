@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
-import { writtenOutCharges } from '../invoices/template-line-queries.ts'
+import { writtenOutCharges } from '../invoices/charge-queries.ts'
 
 export interface CreditLineRow {
   line: number
@@ -82,10 +82,3 @@ export const listClosedNotesFor = async (db: Queryable, account: AccountId, invo
                select s.negative_adjustment_id from settlements s where s.account_id = ${account} and s.invoice_id = ${invoiceId} and s.ended_on is null)
        order by n.negative_adjustment_id`)
   ).map(({ number }) => number)
-
-/** Lists lines of an invoice with what is credited and left of each, net, in minor units. */
-export const listLinesToCredit = (tx: Transaction, invoiceId: InvoiceId, chargeIds: readonly Id[]) =>
-  tx.rows<{ chargeId: Id; name: string; creditedBeforeMinor: bigint; leftMinor: bigint }>(sql`
-    select charge_id as "chargeId", coalesce(name, description, '') as "name", credited_minor as "creditedBeforeMinor",
-           net_minor - credited_minor as "leftMinor"
-      from charges where account_id = ${tx.account} and invoice_id = ${invoiceId} and charge_id = any(${arrayLiteral(chargeIds)}::bigint[])`)

@@ -1,8 +1,9 @@
 import { onlyUpdated } from '../events/update-queries.ts'
-import { foundCondition, type FoundRecords } from '../customers/word-queries.ts'
+import { foundCondition, type FoundRecords } from '../finding/word-queries.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
 import { fragment, type Fragment, NOTHING, onlyWith } from '../../platform/database/sql.ts'
+import { IS_UNSETTLED } from './open-queries.ts'
 import type { GivenStatus } from './types.ts'
 
 /** Statuses and filters of money given, as SQL over the columns of `payments` and of `negative_adjustments`. */
@@ -35,12 +36,6 @@ export interface CreditFilter extends GivenFilter {
   /** Number in small letters. */
   numberKey?: string | null
 }
-
-/** SQL of how what is allocated of a negative adjustment counts. */
-export const NEGATIVE_COUNTS = fragment`case when kind = 'bad_debt' then 'written_off' else 'negative' end`
-
-/** True of a payment that was begun elsewhere and is not settled. Whether it failed is another question. */
-export const IS_UNSETTLED = fragment`(origin <> 'recorded' and settled_on is null)`
 
 /** SQL of the rule `allocatedStatus` in rules.ts. */
 export const ALLOCATED_STATUS = fragment`

@@ -8,8 +8,8 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { refuseOn } from '../../platform/database/failures.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
-import { sendChangedWords } from '../customers/words.ts'
-import { addCredited } from '../invoices/template-line-queries.ts'
+import { sendChangedWords } from '../finding/words.ts'
+import { addCredited } from '../invoices/charge-queries.ts'
 import {
   deleteNegative,
   findNegative,

@@ -3,8 +3,13 @@ import type { FreeMoney, GivenRef, OwedRef } from '../../engine/money/allocating
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
-import { IS_UNSETTLED, NEGATIVE_COUNTS } from './filter-queries.ts'
 import type { OwedDocument } from './types.ts'
+
+/** True of a payment that was begun elsewhere and is not settled. Whether it failed is another question. */
+export const IS_UNSETTLED = fragment`(origin <> 'recorded' and settled_on is null)`
+
+/** SQL of how what is allocated of a negative adjustment counts. */
+export const NEGATIVE_COUNTS = fragment`case when kind = 'bad_debt' then 'written_off' else 'negative' end`
 
 /** Documents as allocating sees them: what is owed, what is open of it, and which money is free. The customer is locked by the caller. */
 

@@ -6,7 +6,7 @@ import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, column, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
 import { asTexts } from '../../platform/database/text-rows.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
-import { countNarrowed, narrowed } from '../customers/search.ts'
+import { countNarrowed, narrowed } from '../finding/search.ts'
 import { paymentConditions, type PaymentFilter } from './filter-queries.ts'
 
 export const METHODS = ['cash', 'cheque', 'credit_card', 'bank_account', 'eft', 'debit_order'] as const

@@ -9,8 +9,8 @@ import type { TaxCategory } from '../../kernel/tax.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { sendCredited } from '../invoices/issue-queries.ts'
 import { TAX_CATEGORY } from '../invoices/queries.ts'
+import { sendCredited } from '../invoices/state-queries.ts'
 
 /** Settlements of credit notes and reliefs of bad debts, and what they leave to be settled of invoices. */
 

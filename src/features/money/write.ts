@@ -3,7 +3,7 @@ import { type Posting, postingsOfAllocation, postingsOfChange } from '../../engi
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sendWake } from '../dunning/queries.ts'
-import { type AppliedDelta, sendApplied } from '../invoices/issue-queries.ts'
+import { type AppliedDelta, sendApplied } from '../invoices/state-queries.ts'
 import { sendPostings } from '../ledger/post.ts'
 import {
   addNegativeApplied,

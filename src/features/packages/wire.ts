@@ -37,7 +37,7 @@ import {
 } from '../../platform/wire/write.ts'
 import type { Package, PackageInput, PackageTree, PackageVersion, Rate, RateTerm } from './types.ts'
 
-const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
+export const TERM_TYPES = ['months', 'days'] as const satisfies TermType[]
 const RATES_MAX = 200
 const TERMS_MAX = 100
 

@@ -1,7 +1,7 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { type RequestContext, writingOf } from '../../kernel/context.ts'
+import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { sentId } from '../../platform/http/sent-id.ts'
@@ -9,17 +9,9 @@ import { checkCurrencyHeld, noteUnknown } from '../currencies/held.ts'
 import { type Customer, holdCustomers } from '../customers/queries.ts'
 import { checkCustomerReference, ofCustomerInPath } from '../customers/record.ts'
 import type { Asked } from '../money/types.ts'
-import { completeGiven } from '../money/allocation-queries.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
-import { paymentFilterOf, paymentFilters } from '../money/filters.ts'
-import {
-  countPayments,
-  type DrawnIds,
-  drawPaymentIds,
-  listPayments,
-  type NewPayment,
-  type Payment,
-} from '../money/payment-queries.ts'
+import { PAYMENT_LIST } from '../money/lists.ts'
+import { type DrawnIds, drawPaymentIds, type NewPayment } from '../money/payment-queries.ts'
 import {
   addPayment,
   checkFailing,
@@ -38,18 +30,7 @@ import { noContent } from '../../platform/http/answer.ts'
 
 const tag = introduced('Payments', 'Money that came in, the invoices to which it is allocated, and its refunds.')
 
-const list = {
-  tag,
-  out: paymentShape,
-  filters: paymentFilters,
-  filterOf: paymentFilterOf,
-  knowsUpdates: true,
-  blocks: 'payments',
-  rows: listPayments,
-  count: countPayments,
-  pieces: (db: Queryable, context: RequestContext, rows: Payment[]) =>
-    paymentShape.list.bytePieces(completeGiven(db, context.account.id, 'payment', rows), writingOf(context)),
-} as const
+const list = { tag, ...PAYMENT_LIST }
 
 const reading: Operation[] = [
   listOperation({

@@ -5,6 +5,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { PERIODS_MAX } from '../billing-run/due-kind.ts'
 import { chooseCollection, type CollectionOf } from '../collection-terms/choose.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import type { Customer } from '../customers/queries.ts'
@@ -23,7 +24,6 @@ import {
   type TaxRate,
   type WrittenLine,
 } from '../invoices/lines.ts'
-import { PERIODS_MAX } from '../subscriptions/resolve.ts'
 import { recurringCursorOf, nextRecurringActionOn, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
 import type { RecurringFields, RecurringInvoice } from './queries.ts'

@@ -3,8 +3,8 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listLineInvoices } from '../batches/line-queries.ts'
 import { replan } from '../dunning/save.ts'
-import { holdInvoice } from '../invoices/issue-queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
+import { holdInvoice } from '../invoices/state-queries.ts'
 import { loadPayment } from '../money/payments.ts'
 
 /** Invoices of debits that somebody had the bank cancel: they are put on hold, because that somebody decides what comes next. */

@@ -1,11 +1,11 @@
 import { linesDayPassed } from '../batches/queries.ts'
-import { IS_UNSETTLED } from '../money/filter-queries.ts'
 import type { Movement } from '../../engine/money/statement.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
 import type { Queryable, Snapshot } from '../../platform/database/database.ts'
 import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { IS_UNSETTLED } from '../money/open-queries.ts'
 
 /** Statements of SQL on the movements of a customer's account, its open debts on a day, and its balances now. */
 

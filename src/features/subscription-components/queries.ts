@@ -12,7 +12,7 @@ import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from 
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { bracketFromJson, type BracketJson, bracketToJson } from '../invoices/brackets.ts'
+import { bracketFromJson, type BracketJson, bracketToJson } from '../components/brackets.ts'
 import { isOfSubscription, listOpenUsage } from './cycle-queries.ts'
 
 /** The components of subscriptions: whole chunks a statement. */

@@ -12,7 +12,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { ComponentId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { fillComponentIds } from '../packages/by-code.ts'
-import { bracketFromJson } from '../invoices/brackets.ts'
+import { bracketFromJson } from '../components/brackets.ts'
 import { type AttachableVersion, listAttachable, type StoredComponent } from './queries.ts'
 import type { SubscriptionComponentBody } from './wire.ts'
 

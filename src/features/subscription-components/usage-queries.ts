@@ -12,7 +12,7 @@ import {
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
 
 /** Reports of usage as they came. */
 

@@ -1,16 +1,15 @@
 import { refuseOn } from '../../platform/database/failures.ts'
-import type { ComponentId } from '../../kernel/ids.ts'
 import { conflict } from '../../kernel/fault.ts'
+import { sendNewWords } from '../finding/words.ts'
+import { shownOf } from './change.ts'
 import { stateOf } from './state.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { sendNewWords } from '../customers/words.ts'
 import type { OnReturn } from '../customers/actions.ts'
 import { applyPlans, billSubscription, planContext, planSubscriptionReturn } from './bill.ts'
 import { CHARGED_ONCE } from './failing.ts'
 import { billEachReturning } from '../billing-run/failing.ts'
 import { updateShown } from '../subscription-components/queries.ts'
-import type { SubscriptionComponentBody } from '../subscription-components/wire.ts'
 import { writeComponentsOf } from './written-components.ts'
 import { recordOpening } from '../subscription-components/count-usage.ts'
 import { type ResolvedReferences, composeSubscription } from './resolve.ts'
@@ -50,14 +49,6 @@ export const subscriptionReferenceTaken = (reference: string | null) => ({
   subscriptions_reference_key: () =>
     conflict('reference_taken', `Another subscription has the Reference ${JSON.stringify(reference)}.`, 'Reference'),
 })
-
-/** Returns the memo and flag of each component in a list, as answers show them. */
-export const shownOf = (list: readonly SubscriptionComponentBody[]) =>
-  list.map(({ componentID, Memo }) => ({
-    componentId: componentID as ComponentId,
-    memo: Memo ?? null,
-    isSetUnits: false,
-  }))
 
 /** Resumes the subscriptions of a customer that is billed again from today. One that cannot be billed keeps the gap and holds up nothing. */
 export const resumeSubscriptions: OnReturn = async (tx, context, customer, gapFrom) => {

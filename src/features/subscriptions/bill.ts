@@ -26,7 +26,7 @@ import { writeComponentsOf } from './written-components.ts'
 import { makeCreditNotes } from '../money/credit-notes.ts'
 import { listBeyondEnd, listCorrections } from './corrections.ts'
 import type { BillableSubscription, PendingOffer } from './queries.ts'
-import { idsOf, nextActionOn, packageOf, stateOf } from './state.ts'
+import { idsOf, isDue, nextActionOn, packageOf, stateOf } from './state.ts'
 import { type BillingState, updateBillingStates, updateEnds } from './state-queries.ts'
 import { AFTER_ISSUE } from '../money/after-issue.ts'
 import { AppliedOfferOut, SubscriptionEndOut } from './wire.ts'
@@ -383,10 +383,6 @@ function eventsOf(
   }
   return events
 }
-
-/** Returns whether something of a subscription is to be invoiced today. */
-export const isDue = (s: Pick<BillableSubscription, 'pausedOn' | 'dueOn'>, { moment }: IssueContext): boolean =>
-  s.pausedOn === null && s.dueOn !== null && s.dueOn <= moment.today
 
 /** Invoices what is due today on one subscription, as the billing run would. */
 export async function billSubscription(tx: Transaction, context: IssueContext, s: BillableSubscription): Promise<void> {

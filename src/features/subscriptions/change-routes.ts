@@ -1,4 +1,5 @@
 import { pathParameter } from '../../platform/http/path-parameters.ts'
+import { PERIODS_MAX } from '../billing-run/due-kind.ts'
 import { listRateTerms } from '../packages/queries.ts'
 import {
   changeAtRenewal,
@@ -41,7 +42,7 @@ import {
   ReactivateIn,
   type ChangeBody,
 } from './change-wire.ts'
-import { PERIODS_MAX, trialEnd } from './resolve.ts'
+import { trialEnd } from './resolve.ts'
 import { resolveOffer, findPackageOffer, findTermOffer, type FoundOffer } from './offer.ts'
 import { type Subscription } from './queries.ts'
 import { withOpeningKept } from '../subscription-components/count-usage.ts'

@@ -28,11 +28,11 @@ import {
 } from '../../platform/wire/write.ts'
 import type { Moment, Writing } from '../../kernel/context.ts'
 import { COLLECTION_METHODS } from '../collection-terms/types.ts'
-import { DAYS_MAX } from '../packages/wire.ts'
+import { DAYS_MAX, TERM_TYPES } from '../packages/wire.ts'
 import { UNTOUCHED } from '../invoices/queries.ts'
 import { type InvoiceParts, invoicePreviewShape, invoiceShape } from '../invoices/wire.ts'
 import type { MadeCreditNote } from '../money/credit-notes.ts'
-import { answeredBeside, type PresentedSubscription, subscriptionShape, TERM_TYPES } from './wire.ts'
+import { answeredBeside, type PresentedSubscription, subscriptionShape } from './wire.ts'
 
 const changeInputs = {
   packageID: described(

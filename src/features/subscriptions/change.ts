@@ -4,13 +4,13 @@ import { isRaised, type OperationPlan, withComponents } from '../../engine/subsc
 import { hasEnded, isFuture, type SubscriptionState } from '../../engine/subscription/subscription.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { InvoiceId } from '../../kernel/ids.ts'
+import type { ComponentId, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Moment, RequestContext } from '../../kernel/context.ts'
 import { makeCreditNotes, type MadeCreditNote } from '../money/credit-notes.ts'
 import type { EventType } from '../events/types.ts'
 import { issue, type IssueContext } from '../invoices/issue.ts'
-import type { shownOf } from './actions.ts'
+import type { SubscriptionComponentBody } from '../subscription-components/wire.ts'
 import { loadSubscription, recordSubscriptionEvent } from './record.ts'
 import { keepOpening, recordOpening } from '../subscription-components/count-usage.ts'
 import { billSubscription, composePlanned, planContext } from './bill.ts'
@@ -236,3 +236,11 @@ function changedRow(
     restartedAfter: change.restartedAfter ?? s.restartedAfter,
   }
 }
+
+/** Returns the memo and flag of each component in a list, as answers show them. */
+export const shownOf = (list: readonly SubscriptionComponentBody[]) =>
+  list.map(({ componentID, Memo }) => ({
+    componentId: componentID as ComponentId,
+    memo: Memo ?? null,
+    isSetUnits: false,
+  }))

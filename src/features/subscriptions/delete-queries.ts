@@ -2,9 +2,9 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-import { sendDeletedWords } from '../customers/word-queries.ts'
+import { sendDeletedWords } from '../finding/word-queries.ts'
+import { deleteZeroCharges } from '../invoices/state-queries.ts'
 import { deleteUsage } from '../subscription-components/usage-queries.ts'
-import { deleteZeroCharges } from '../invoices/issue-queries.ts'
 
 /**
  * Deletes subscriptions and everything that belongs to them. Reports of usage have no foreign key, so a statement of their own deletes

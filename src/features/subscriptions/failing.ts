@@ -5,10 +5,11 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { reasonsOf } from '../billing-run/due-kind.ts'
 import { markFailing, tried } from '../billing-run/failing.ts'
 import type { IssueContext, ZeroCharge } from '../invoices/issue.ts'
-import { applyPlans, isDue, planContext, planSkip, planSubscription } from './bill.ts'
+import { applyPlans, planContext, planSkip, planSubscription } from './bill.ts'
 import { listCharged } from './change-queries.ts'
 import type { BillableSubscription } from './queries.ts'
 import { loadSubscription } from './record.ts'
+import { isDue } from './state.ts'
 
 /** Subscriptions of which what is due cannot be billed: the refusal of operations, with the ways out. */
 

@@ -1,3 +1,4 @@
+import { PERIODS_MAX } from '../billing-run/due-kind.ts'
 import { chooseCollection } from '../collection-terms/choose.ts'
 import {
   findVersionById,
@@ -30,8 +31,6 @@ import type { SubscriptionBody } from './wire.ts'
 /**
  * Resolves the body of an add to a subscription: version, term, dates. Problems (400) are gathered; conflicts (409) are thrown after them.
  */
-
-export const PERIODS_MAX = 1000
 
 export interface ResolvedReferences {
   customer: Customer

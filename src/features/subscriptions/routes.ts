@@ -1,5 +1,5 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { searchRecords } from '../customers/search.ts'
+import { searchRecords } from '../finding/search.ts'
 import { filteredComponent, filteredPackage } from '../packages/by-code.ts'
 import type { ComponentState } from '../../engine/subscription/components.ts'
 import { assert } from '../../kernel/assert.ts'

@@ -11,7 +11,8 @@ import {
 import { earliest, type IsoDate } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { StateFields, Subscription } from './queries.ts'
+import type { IssueContext } from '../invoices/issue.ts'
+import type { BillableSubscription, StateFields, Subscription } from './queries.ts'
 
 /** Conversions between a stored subscription and the state that the engine plans on. */
 
@@ -92,3 +93,7 @@ export interface OfferIds {
   packageVersionId: Id
   packageRateTermId: Id
 }
+
+/** Returns whether something of a subscription is to be invoiced today. */
+export const isDue = (s: Pick<BillableSubscription, 'pausedOn' | 'dueOn'>, { moment }: IssueContext): boolean =>
+  s.pausedOn === null && s.dueOn !== null && s.dueOn <= moment.today

@@ -31,7 +31,7 @@ import {
   outWord,
 } from '../../platform/wire/write.ts'
 import { COLLECTION_METHODS } from '../collection-terms/types.ts'
-import { DAYS_MAX } from '../packages/wire.ts'
+import { DAYS_MAX, TERM_TYPES } from '../packages/wire.ts'
 import type { StoredComponent } from '../subscription-components/queries.ts'
 import { componentList } from '../subscription-components/wire.ts'
 import {
@@ -41,8 +41,6 @@ import {
   type SubscriptionStatusWord,
 } from './queries.ts'
 import { cancellationDayOf, nextInvoiceShown, stateOf } from './state.ts'
-
-export const TERM_TYPES = ['months', 'days'] as const
 
 export const subscriptionStatusOf = (s: Subscription, today: IsoDate) =>
   subscriptionStatus({ ...s, today, cancelledOn: cancellationDayOf(s) })

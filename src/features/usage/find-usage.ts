@@ -6,7 +6,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { listCountedComponents } from '../subscription-components/countable-subscriptions.ts'
 import { type CountedSubscription, fieldIn, type UsageReport } from '../subscription-components/count-usage.ts'
 import { listComponentIds } from '../subscription-components/usage-queries.ts'
-import { listCountableSubscriptions } from '../subscriptions/countable-queries.ts'
+import { listCountableSubscriptions } from './countable-queries.ts'
 import { lockCustomersOf } from '../subscriptions/queries.ts'
 import { stateOf } from '../subscriptions/state.ts'
 

@@ -4,7 +4,7 @@ import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { chargedOf } from '../invoices/group-by-facts-queries.ts'
-import { chargesOfSubscriptions } from '../invoices/template-line-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>

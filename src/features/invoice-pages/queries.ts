@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { firstRow, type Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 /** An invoice as far as its link goes. */
@@ -31,10 +31,4 @@ export const findLinkedInvoice = (db: Queryable, account: AccountId, id: Invoice
           join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
           join accounts a on a.account_id = ${account}
          where i.account_id = ${account} and i.invoice_id = ${id}`,
-  )
-
-/** Makes every link of an invoice that was made so far useless. */
-export const raiseLinkCounter = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(
-    sql`update invoices set link_counter = link_counter + 1 where account_id = ${tx.account} and invoice_id = ${id}`,
   )

@@ -1,9 +1,14 @@
-import { type PricedBrackets, priceQuantity, type Scheme } from '../../engine/subscription/pricing.ts'
+import { type PricedBrackets, type PriceList, priceQuantity, type Scheme } from '../../engine/subscription/pricing.ts'
 import { compare, type Decimal, equals, ZERO } from '../../kernel/decimal.ts'
 import { type Formats, formatsOf, type Language } from '../../platform/locale/format.ts'
-import type { Spread } from './queries.ts'
 
-/** Which step, bracket or free units of a price list a line is charged by, in the words of its reader. */
+/** Price list and total quantity by which the units of one cycle were spread over its lines. */
+export interface Spread {
+  priceList: PriceList
+  quantity: Decimal
+  /** Place in the list of the bracket that the line is for. */
+  bracketIndex: number
+}
 
 interface BracketWords {
   step(range: string): string

@@ -2,8 +2,8 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { namesOf, sql } from '../../platform/database/sql.ts'
-import { DUE_ON } from './cycle-queries.ts'
-import type { StateFields, Subscription } from './queries.ts'
+import { DUE_ON } from '../subscriptions/cycle-queries.ts'
+import type { StateFields, Subscription } from '../subscriptions/queries.ts'
 
 /**
  * Facts of subscriptions that counting their usage needs, which many have in common: nothing of their customers, and nothing that only invoices show. The
