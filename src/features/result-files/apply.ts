@@ -50,11 +50,16 @@ function oneByOne(lines: readonly ResultLine[]): ResultLine[][] {
 const isRefusal = (error: unknown): boolean => error instanceof Fault && error.kind === 'conflict'
 
 const inTransaction = <T>({ deps, context, lease }: Reading, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  deps.db.transaction(context.account.id, async (tx) => {
-    // Proves that nobody else works on the file, and keeps it so until the commit.
-    if (!(await renewLease(tx, lease))) throw fileBusy()
-    return work(tx)
-  })
+  deps.db.transaction(
+    context.account.id,
+    async (tx) => {
+      // Proves that nobody else works on the file, and keeps it so until the commit.
+      if (!(await renewLease(tx, lease))) throw fileBusy()
+      return work(tx)
+    },
+    // Most of its statements are about one payment: planning them costs more than running them.
+    { plans: 'lasting' },
+  )
 
 type NamingLine = PartLine | StatusLine
 

@@ -51,15 +51,18 @@ export async function factsOfNamed(tx: Transaction, gatewayId: Id, lines: readon
   }
 }
 
+const NONE: NamedByLine = { payment: undefined, batch: undefined, otherPayment: undefined, isOtherBatch: false }
+
 /** Returns what a line names. Rule: a payment goes before a batch; those of other gateways are theirs to settle. */
 export function namedIn({ account, gatewayId, payments, batches }: NamedFacts, line: ResultLine): NamedByLine {
-  const none = { payment: undefined, batch: undefined, otherPayment: undefined, isOtherBatch: false }
-  if (line.kind === 'over') return none
+  if (line.kind === 'over') return NONE
   const id = paymentIdOf(account, line.references)
   if (id !== null) {
     const payment = payments.get(id)
-    return payment?.gatewayId === gatewayId ? { ...none, payment } : { ...none, otherPayment: payment }
+    return payment?.gatewayId === gatewayId ? { ...NONE, payment } : { ...NONE, otherPayment: payment }
   }
-  const batch = batches.get(batchTokenOf(line.references) ?? '')
-  return batch?.gatewayId === gatewayId ? { ...none, batch } : { ...none, isOtherBatch: batch !== undefined }
+  const token = batchTokenOf(line.references)
+  const batch = token === null ? undefined : batches.get(token)
+  if (!batch) return NONE
+  return batch.gatewayId === gatewayId ? { ...NONE, batch } : { ...NONE, isOtherBatch: true }
 }

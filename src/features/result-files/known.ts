@@ -28,6 +28,15 @@ const bookingOf = (line: ResultLine, gatewayId: Id, named: string | null, remain
   return key === null ? null : hashOf(key)
 }
 
+/** Bookings that name nothing, by their lines: each is asked for and, in the same portion, noted. */
+const unnamed = new WeakMap<ResultLine, Buffer | null>()
+
+function unnamedOf(line: ResultLine, gatewayId: Id): Buffer | null {
+  let booking = unnamed.get(line)
+  if (booking === undefined) unnamed.set(line, (booking = bookingOf(line, gatewayId, null)))
+  return booking
+}
+
 /** Names what a line is about of its gateway, as bookings are kept for it. */
 const nameOf = ({ payment, batch }: NamedByLine): string | null => {
   if (payment) return `payment ${payment.id}`
@@ -53,8 +62,9 @@ export async function findKnown(
     const about = named[index] as NamedByLine
     const name = nameOf(about)
     const place = BigInt(index)
-    const booking = bookingOf(line, file.gatewayId, name)
-    if (line.kind !== 'part' || booking === null) continue
+    if (line.kind !== 'part') continue
+    const booking = name === null ? unnamedOf(line, file.gatewayId) : bookingOf(line, file.gatewayId, name)
+    if (booking === null) continue
     asked.push({ place, booking, isOfGateway: name !== null })
     // A sum whose parts came before.
     const worked = line.entry.isWhole ? workedOf(line, file.gatewayId) : null
@@ -104,7 +114,7 @@ export class ReadBookings {
 
   /** Notes a line: for those that name what it names, and for those that name nothing. With `isWorkedOn` its entry's sum is known from now on. */
   add(line: ResultLine, named: NamedByLine, isWorkedOn: boolean): void {
-    this.#put(bookingOf(line, this.#gatewayId, null))
+    this.#put(unnamedOf(line, this.#gatewayId))
     const name = nameOf(named)
     if (name !== null) this.#put(bookingOf(line, this.#gatewayId, name))
     if (isWorkedOn && line.kind === 'part' && !line.entry.isWhole) this.#put(workedOf(line, this.#gatewayId))
@@ -115,7 +125,7 @@ export class ReadBookings {
   }
 
   #put(hash: Buffer | null): void {
-    if (hash !== null) this.#hashes.set(hash.toString('hex'), hash)
+    if (hash !== null) this.#hashes.set(hash.toString('latin1'), hash)
   }
 
   send(tx: Transaction, { context, file }: Reading): void {

@@ -110,7 +110,9 @@ export async function writeListedLines(
   sendListedLines(tx, file.id, written, now)
 }
 
-const cut = (text: string | null, length: number): string | null => text && [...text].slice(0, length).join('')
+/** Returns a text of so many characters at most. */
+const cut = (text: string | null, length: number): string | null =>
+  text === null || text.length <= length ? text : [...text].slice(0, length).join('')
 
 /** Lines of other files that may be the same money, by the place of the line that asks. */
 interface SameLines {

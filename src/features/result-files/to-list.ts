@@ -6,7 +6,10 @@ import { entryKeyOf, type Likeness, likenessOf, numbersIn, referenceOf, type Rem
 import type { LineKind } from './kinds.ts'
 import type { Listed } from './rules.ts'
 
-/** Lines that wait for a person, as they are written: what a decision leaves open, with all that later lines are compared by. */
+/**
+ * Lines that wait for a person, as they are written: what a decision leaves open, with all that later lines are compared by. Files have many thousands of them:
+ * spreads among the properties of an object of that size would cost more than all else here.
+ */
 
 export interface LineToList {
   kind: LineKind
@@ -51,7 +54,8 @@ export const lineToList = (line: PartLine | StatusLine, decision: Listed, facts:
 function partToList(line: PartLine, { as: kind, code, named }: Listed, { gatewayId }: ListingFacts): LineToList {
   const { entry, amount, isCredit } = line
   return {
-    ...textsOf(line, kind),
+    reference: referenceOf(line, kind),
+    name: line.name,
     kind,
     dated: entry.on,
     amount: line.isUnreadable ? null : amount,
@@ -64,23 +68,19 @@ function partToList(line: PartLine, { as: kind, code, named }: Listed, { gateway
     entryKey: entryKeyOf(line, gatewayId),
     isSum: entry.isWhole,
     entryMinor: entry.isWhole ? null : (entry.amount?.amountMinor ?? null),
-    ...NO_STATUS,
+    isStatus: false,
+    batchId: null,
   }
 }
-
-const NO_STATUS = { isStatus: false, batchId: null }
-const NO_ENTRY = { entryKey: null, isSum: false, entryMinor: null }
-
-const textsOf = (line: PartLine | StatusLine, kind: LineKind) => ({
-  reference: referenceOf(line, kind),
-  name: line.name,
-})
 
 function statusToList(line: StatusLine, { as: kind, code, named }: Listed, { batchId }: ListingFacts): LineToList {
   const { original, on } = line
   return {
-    ...textsOf(line, kind),
-    ...NO_ENTRY,
+    reference: referenceOf(line, kind),
+    name: line.name,
+    entryKey: null,
+    isSum: false,
+    entryMinor: null,
     kind,
     dated: on,
     amount: original,
@@ -102,11 +102,14 @@ export function remainderToList(
   remainder: Remainder,
   payment: Pick<SentPayment, 'id'> | null,
 ): LineToList {
-  const texts = line.kind === 'part' ? textsOf(line, 'other') : { reference: referenceOf(line, 'other'), name: null }
   return {
-    ...texts,
-    ...NO_ENTRY,
-    ...NO_STATUS,
+    reference: referenceOf(line, 'other'),
+    name: line.kind === 'part' ? line.name : null,
+    entryKey: null,
+    isSum: false,
+    entryMinor: null,
+    isStatus: false,
+    batchId: null,
     kind: 'other',
     dated: line.entry.on,
     amount: remainder.amount,

@@ -147,10 +147,22 @@ function refuse(what: string): never {
 
 const sizeOf = ({ children }: XmlElement): number => children.reduce((size, child) => size + sizeOf(child), 1)
 
+/** Names of each path that was asked for: paths stand in the code, never in a file. */
+const namesOfPaths = new Map<string, readonly string[]>()
+
+function namesOf(path: string): readonly string[] {
+  let names = namesOfPaths.get(path)
+  if (!names) namesOfPaths.set(path, (names = path.split('/')))
+  return names
+}
+
 /** Returns the first element at a path below another, as 'Refs/EndToEndId'; undefined where there is none. */
 export function elementAt(element: XmlElement | undefined, path: string): XmlElement | undefined {
   let found = element
-  for (const name of path.split('/')) found = found?.children.find((child) => child.name === name)
+  for (const name of namesOf(path)) {
+    if (!found) return undefined
+    found = found.children.find((child) => child.name === name)
+  }
   return found
 }
 

@@ -50,7 +50,8 @@ export function partOf(
   const amount = amountOf(part, facts)
   return {
     index,
-    ...amount,
+    amount: amount.amount,
+    isAmountUnreadable: amount.isAmountUnreadable,
     original: original?.amount ?? null,
     isMalformed: amount.isMalformed || (original?.isMalformed ?? false),
     isCredit,

@@ -36,11 +36,12 @@ export function amountAt(element: XmlElement | undefined, path: string): AmountF
     digits + decimals === '' ||
     whole.length + exact.length > DIGITS_MAX ||
     exact.length > DECIMALS_MAX
-  const read = { currency: found.currency || undefined, isMalformed }
-  if (isMalformed || !currency || exact.length > currency.digits) return { ...read, amount: null }
+  const written = found.currency || undefined
+  if (isMalformed || !currency || exact.length > currency.digits)
+    return { amount: null, currency: written, isMalformed }
   const amountMinor = BigInt(whole + exact.padEnd(currency.digits, '0') || '0')
   const amount = isAmountInBounds(amountMinor, currency.digits) ? { amountMinor, currency: currency.code } : null
-  return { ...read, amount }
+  return { amount, currency: written, isMalformed }
 }
 
 /** A day that stands in a file; null if it is none of the calendar. */
