@@ -168,7 +168,7 @@ async function measure(service: Service, client: pg.Client, one: Case, times: nu
 
 /** Sums all whole blocks of entries, as the duties of the service do. */
 async function sumDays(owner: pg.Client): Promise<void> {
-  for (let look = 0; look < 2; look += 1) await owner.query(`select settled_below('ledger_rows')`)
+  for (let look = 0; look < 2; look += 1) await owner.query(`select settled_below('ledger')`)
   let summed: number
   do summed = (await owner.query<{ n: number }>('select sum_ledger_days() as n')).rows[0]?.n ?? 0
   while (summed > 0)

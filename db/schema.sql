@@ -630,6 +630,8 @@ grant usage on sequence components_component_id_seq to perennial_app;
 create table counted_lists (
   list text not null,
   id_column text not null,
+  drawn_from text not null,
+  pack_ids integer,
   constraint counted_lists_pkey PRIMARY KEY (list)
 );
 alter table counted_lists enable row level security;
@@ -948,7 +950,7 @@ create table event_packs (
   constraint event_packs_check CHECK ((((last_event_id - first_event_id) >= 0) AND ((last_event_id - first_event_id) <= 255))),
   constraint event_packs_kept CHECK ((
 CASE
-    WHEN (record_index IS NULL) THEN ((jsonb_array_length(records) = 1) OR (jsonb_array_length(records) = ((last_event_id - first_event_id) + 1)))
+    WHEN (record_index IS NULL) THEN (jsonb_array_length(records) = 1)
     ELSE ((cardinality(record_index) = ((last_event_id - first_event_id) + 1)) AND (0 <= ALL (record_index)) AND (jsonb_array_length(records) > ALL (record_index)) AND (array_position(record_index, NULL::smallint) IS NULL))
 END AND ((method_ids IS NULL) OR (cardinality(method_ids) = ((last_event_id - first_event_id) + 1))) AND ((po_numbers IS NULL) OR (cardinality(po_numbers) = ((last_event_id - first_event_id) + 1))))),
   constraint event_packs_mailed CHECK (((mailed IS NULL) OR ((cardinality(mailed) = ((last_event_id - first_event_id) + 1)) AND (0 <= ALL (mailed)) AND (255 >= ALL (mailed)) AND (array_position(mailed, NULL::smallint) IS NULL) AND ((first_invoice_id & (255)::bigint) = 0) AND (records = '[{}]'::jsonb) AND (num_nonnulls(record_index, method_ids, po_numbers) = 0))))
@@ -1211,17 +1213,6 @@ create table invoice_drafts (
 alter table invoice_drafts enable row level security;
 create policy account on invoice_drafts to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on invoice_drafts to perennial_app;
-
-create table invoice_places_to_find (
-  account_id bigint not null,
-  next_id bigint not null,
-  last_id bigint not null,
-  constraint invoice_places_to_find_pkey PRIMARY KEY (account_id),
-  constraint invoice_places_to_find_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
-);
-alter table invoice_places_to_find enable row level security;
-create policy account on invoice_places_to_find to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
-grant delete, select, update on invoice_places_to_find to perennial_app;
 
 create table invoice_tax_rows (
   account_id bigint not null,
@@ -2765,6 +2756,63 @@ UNION ALL
      JOIN invoice_template_charges s ON s.account_id = i.account_id AND s.template_id = i.template_id;
 grant select on charges to perennial_app;
 
+create view events with (security_invoker=true) as
+ SELECT event_rows.account_id,
+    event_rows.event_id,
+    event_rows.type,
+    event_rows.record_id,
+    event_rows.customer_id,
+    event_rows.happened_at,
+    event_rows.recorded_at,
+    event_rows.actor,
+    event_rows.reason,
+    event_rows.record,
+    event_rows.event_id AS pack_id
+   FROM event_rows
+UNION ALL
+ SELECT p.account_id,
+    p.first_event_id + k.k AS event_id,
+    'invoice.issued'::text AS type,
+    p.first_invoice_id + k.k AS record_id,
+    ( SELECT i.customer_id
+           FROM invoices i
+          WHERE i.account_id = p.account_id AND i.invoice_id = (p.first_invoice_id + k.k)) AS customer_id,
+    p.happened_at,
+    p.recorded_at,
+    p.actor,
+    NULL::text AS reason,
+    ((p.records -> COALESCE(p.record_index[k.k + 1]::integer, 0)) ||
+        CASE
+            WHEN p.method_ids[k.k + 1] IS NULL THEN '{}'::jsonb
+            ELSE jsonb_build_object('customerPaymentMethodID', p.method_ids[k.k + 1])
+        END) ||
+        CASE
+            WHEN p.po_numbers[k.k + 1] IS NULL THEN '{}'::jsonb
+            ELSE jsonb_build_object('poNumber', p.po_numbers[k.k + 1])
+        END AS record,
+    p.first_event_id AS pack_id
+   FROM event_packs p
+     CROSS JOIN LATERAL generate_series(0, (p.last_event_id - p.first_event_id)::integer) k(k)
+  WHERE p.mailed IS NULL
+UNION ALL
+ SELECT p.account_id,
+    p.first_event_id + k.k AS event_id,
+    'invoice.mail_queued'::text AS type,
+    p.first_invoice_id + p.mailed[k.k + 1] AS record_id,
+    ( SELECT i.customer_id
+           FROM invoices i
+          WHERE i.account_id = p.account_id AND i.invoice_id = (p.first_invoice_id + p.mailed[k.k + 1])) AS customer_id,
+    p.happened_at,
+    p.recorded_at,
+    p.actor,
+    NULL::text AS reason,
+    jsonb_build_object('invoiceID', p.first_invoice_id + p.mailed[k.k + 1]) AS record,
+    p.first_event_id AS pack_id
+   FROM event_packs p
+     CROSS JOIN LATERAL generate_series(0, (p.last_event_id - p.first_event_id)::integer) k(k)
+  WHERE p.mailed IS NOT NULL;
+grant select on events to perennial_app;
+
 create view invoice_taxes with (security_invoker=true) as
  SELECT invoice_tax_rows.account_id,
     invoice_tax_rows.invoice_tax_id,
@@ -3045,6 +3093,23 @@ end $function$
 revoke all on function count_wrapped_by from public;
 grant execute on function count_wrapped_by to perennial_app;
 
+CREATE OR REPLACE FUNCTION counted_list(list_name text)
+ RETURNS counted_lists
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  found_list counted_lists;
+begin
+  select * into strict found_list from counted_lists where list = list_name;
+  return found_list;
+exception when no_data_found then
+  raise exception '% is no counted list', list_name;
+end $function$
+;
+revoke all on function counted_list from public;
+
 CREATE OR REPLACE FUNCTION cycle_days(account bigint, until_day date)
  RETURNS smallint[]
  LANGUAGE plpgsql
@@ -3299,23 +3364,6 @@ end $function$
 revoke all on function forget_batch_files from public;
 grant execute on function forget_batch_files to perennial_app;
 
-CREATE OR REPLACE FUNCTION id_column_of(list_name text)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'perennial', 'pg_temp'
-AS $function$
-declare
-  found_column text;
-begin
-  select id_column into strict found_column from counted_lists where list = list_name;
-  return found_column;
-exception when no_data_found then
-  raise exception '% is no counted list', list_name;
-end $function$
-;
-revoke all on function id_column_of from public;
-
 CREATE OR REPLACE FUNCTION is_only_writing_server()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3549,20 +3597,6 @@ end $function$
 ;
 revoke all on function list_accounts_with_mail from public;
 grant execute on function list_accounts_with_mail to perennial_app;
-
-CREATE OR REPLACE FUNCTION list_accounts_with_places_to_find()
- RETURNS TABLE(account_id bigint)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO 'perennial', 'pg_temp'
-AS $function$
-#variable_conflict use_column
-begin
-  return query select p.account_id from invoice_places_to_find p order by p.account_id limit 1000;
-end $function$
-;
-revoke all on function list_accounts_with_places_to_find from public;
-grant execute on function list_accounts_with_places_to_find to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_accounts_with_refunds_to_ask(at_instant timestamp with time zone)
  RETURNS TABLE(account_id bigint)
@@ -4184,39 +4218,21 @@ CREATE OR REPLACE FUNCTION seal_list(list_name text)
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 declare
-  id_column text := id_column_of(list_name);
+  of_list counted_lists := counted_list(list_name);
   until_id bigint := settled_below(list_name) / 4096 * 4096;
   from_id bigint;
   written integer;
-  shared integer;
 begin
   -- Somebody else seals it, or a deletion holds it off.
   select sealed_until into from_id from list_watermarks where list = list_name for update skip locked;
   if not found or until_id <= from_id then return 0; end if;
-  if list_name = 'ledger_rows' then
-    insert into list_blocks (account_id, list, block, records)
-      select a.account_id, list_name, r.block, r.records from accounts a cross join lateral (
-        select e.entry_id / 4096 as block, count(*) as records from ledger e
-         where e.account_id = a.account_id and e.entry_id >= from_id and e.entry_id < until_id and e.pack_id > from_id - 1024 and e.pack_id < until_id
-         group by 1) r;
-  else
-    execute format(
-      'insert into list_blocks (account_id, list, block, records)
-       select a.account_id, %L, r.block, r.records from accounts a cross join lateral (
-         select %I / 4096 as block, count(*) as records from %I where account_id = a.account_id and %I >= $1 and %I < $2 group by 1) r',
-      list_name, id_column, list_name, id_column, id_column) using from_id, until_id;
-  end if;
+  execute format(
+    'insert into list_blocks (account_id, list, block, records)
+     select a.account_id, %1$L, r.block, r.records from accounts a cross join lateral (
+       select %2$I / 4096 as block, count(*) as records from %1$I where account_id = a.account_id and %2$I >= $1 and %2$I < $2'
+         || case when of_list.pack_ids is null then '' else ' and pack_id > $1 - $3 and pack_id < $2' end || ' group by 1) r',
+    list_name, of_list.id_column) using from_id, until_id, of_list.pack_ids;
   get diagnostics written = row_count;
-  if list_name = 'event_rows' then
-    insert into list_blocks as b (account_id, list, block, records)
-      select a.account_id, list_name, r.block, r.records from accounts a cross join lateral (
-        select id / 4096 as block, count(*) as records
-          from event_packs s cross join lateral generate_series(greatest(s.first_event_id, from_id), least(s.last_event_id, until_id - 1)) as id
-         where s.account_id = a.account_id and s.first_event_id > from_id - 256 and s.first_event_id < until_id group by 1) r
-    on conflict (account_id, list, block) do update set records = b.records + excluded.records;
-    get diagnostics shared = row_count;
-    written := written + shared;
-  end if;
   update list_watermarks set sealed_until = until_id where list = list_name;
   return written;
 end $function$
@@ -4309,6 +4325,20 @@ end $function$
 revoke all on function search_records from public;
 grant execute on function search_records to perennial_app;
 
+CREATE OR REPLACE FUNCTION sequence_of_list(list_name text)
+ RETURNS regclass
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  of_list counted_lists := counted_list(list_name);
+begin
+  return pg_get_serial_sequence('' || of_list.drawn_from, of_list.id_column);
+end $function$
+;
+revoke all on function sequence_of_list from public;
+
 CREATE OR REPLACE FUNCTION service_figures(zones text[], days date[], at_instant timestamp with time zone, count_max integer)
  RETURNS TABLE(name text, label text, value double precision)
  LANGUAGE plpgsql
@@ -4390,7 +4420,7 @@ CREATE OR REPLACE FUNCTION settled_below(list_name text)
 AS $function$
 declare
   mark list_watermarks;
-  drawn_from regclass := pg_get_serial_sequence('' || list_name, id_column_of(list_name));
+  drawn_from regclass := sequence_of_list(list_name);
   below bigint;
   drawers text[];
 begin
@@ -4429,15 +4459,13 @@ CREATE OR REPLACE FUNCTION sum_ledger_days()
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 declare
-  until_id bigint := (select settled_until from list_watermarks where list = 'ledger_rows') / 4096 * 4096;
+  until_id bigint := (select settled_until from list_watermarks where list = 'ledger') / 4096 * 4096;
   from_id bigint;
   written integer;
 begin
   if not exists (select 1 from ledger_days_mark) then insert into ledger_days_mark values (0) on conflict do nothing; end if;
   select summed_until into from_id from ledger_days_mark for update skip locked;
   if not found or until_id is null or until_id <= from_id then return 0; end if;
-  -- Old invoices are still to be given the countries of their customers.
-  if exists (select 1 from invoice_places_to_find) then return 0; end if;
   until_id := least(until_id, from_id + 256 * 4096);
   insert into ledger_days as d (account_id, dated, currency, debit, credit, tax_name, amount_minor)
     select a.account_id, e.dated, e.currency, e.debit, e.credit, e.tax_name, e.amount
@@ -4474,7 +4502,7 @@ CREATE OR REPLACE FUNCTION take_ledger_mark(patience interval)
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
-  return take_mark('ledger_rows', patience);
+  return take_mark('ledger', patience);
 end $function$
 ;
 revoke all on function take_ledger_mark from public;
@@ -4487,7 +4515,7 @@ CREATE OR REPLACE FUNCTION take_mark(list_name text, patience interval)
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 declare
-  drawn_from regclass := pg_get_serial_sequence('' || list_name, id_column_of(list_name));
+  drawn_from regclass := sequence_of_list(list_name);
   deadline timestamptz := clock_timestamp() + patience;
   below bigint;
   drawers text[];

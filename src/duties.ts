@@ -4,6 +4,13 @@ import type { RealClock } from './kernel/context.ts'
 import type { OrderOfDay } from './features/billing-run/due-kind.ts'
 import { type AfterDay, inTurn } from './features/billing-run/after-day.ts'
 import { batchesDuty, batchesOfDay } from './features/batches/duty.ts'
+import { COUNTED_CUSTOMERS } from './features/customers/queries.ts'
+import { EVENTS } from './features/events/packed.ts'
+import { COUNTED_INVOICES } from './features/invoices/queries.ts'
+import { LEDGER } from './features/ledger/packed.ts'
+import { COUNTED_PAYMENTS } from './features/money/payment-queries.ts'
+import { COUNTED_SUBSCRIPTIONS } from './features/subscriptions/queries.ts'
+import type { CountedList } from './platform/packed/declare.ts'
 import { forgetBatchFiles } from './features/batches/queries.ts'
 import { runDuty, type RunDutyDeps, runSlicesDuty, scheduleDuty } from './features/billing-run/duties.ts'
 import { deleteOldRuns } from './features/billing-run/queries.ts'
@@ -37,7 +44,6 @@ import { webhookDuty, type WebhookDutyDeps } from './features/webhooks/duty.ts'
 import { sumDaysDuty } from './features/ledger/days.ts'
 import { writeIssuedRecords } from './features/invoices/issued-record.ts'
 import { writeUsageRecords } from './features/subscription-components/usage-records.ts'
-import { oldPlacesDuty } from './features/invoices/old-places.ts'
 import { deleteOldDeliveries } from './features/events/delivery-queries.ts'
 import { verificationDuty } from './features/verification/duty.ts'
 import { verifyAccount } from './checks.ts'
@@ -80,7 +86,17 @@ const DAY_MS = 86_400_000
 /** Months after the day of its debits for which the file of a batch is kept: as long as they can be claimed back. */
 const BATCH_FILE_MONTHS = 14
 
-const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db) }
+/** The lists whose blocks are counted: the rows of the table counted_lists, each made by a migration. */
+export const COUNTED_LISTS: readonly CountedList[] = [
+  COUNTED_CUSTOMERS,
+  COUNTED_SUBSCRIPTIONS,
+  COUNTED_INVOICES,
+  COUNTED_PAYMENTS,
+  EVENTS,
+  LEDGER,
+]
+
+const sealingDuty: Duty = { name: 'seal lists', everyMs: 20_000, run: ({ db }) => sealLists(db, COUNTED_LISTS) }
 
 /** Forgets what is kept for a time only: runs, mail, capture sessions, reports and lines of bank files for 90 days, references of banks for 14 months, deliveries for 30, keys of requests and leases for one. */
 const forgettingDuty: Duty = {
@@ -125,7 +141,6 @@ export const workerDuties = (
     sealingDuty,
     sumDaysDuty,
     forgettingDuty,
-    oldPlacesDuty,
     verificationDuty(verifyAccount),
     abandoningDuty,
     removalDuty(about),

@@ -179,7 +179,6 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_accounts_to_settle: 'the worker asks whose debits count as settled without a booking',
   list_accounts_to_verify: 'the worker asks whose books are to be verified',
   list_accounts_with_mail: 'the worker asks whose mail is to be sent',
-  list_accounts_with_places_to_find: 'the worker asks whose old invoices have no country yet',
   list_accounts_with_refunds_to_ask: 'the worker asks whose gateways are to be asked about refunds',
   list_accounts_with_sandbox_reports: 'the worker asks whose sandbox has something to report',
   list_all_accounts: 'the command line lists the accounts of the deployment',

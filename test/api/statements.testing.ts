@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { COUNTED_LISTS } from '../../src/duties.ts'
 import { assert } from '../../src/kernel/assert.ts'
 import { ONE } from '../../src/kernel/decimal.ts'
 import type { OfMany } from '../../src/platform/database/database.ts'
-import { COUNTED_LISTS } from '../../src/platform/database/housekeeping.ts'
 import type { Statement } from '../../src/platform/database/sql.ts'
 import { writesNothing } from '../../src/platform/http/group.ts'
 
@@ -151,7 +151,7 @@ function* wishes(isFull: boolean, status: string | null): Generator<unknown[]> {
   yield [ACCOUNT, [ROW_OF_NULLS], '2027-01-01']
   yield [ACCOUNT, [ROW_OF_NULLS], [ROW_OF_NULLS], '2027-01-01']
   yield ['customers', [ROW_OF_NULLS]]
-  for (const list of Object.keys(COUNTED_LISTS))
+  for (const list of COUNTED_LISTS)
     for (const isNewestFirst of [false, true]) yield [ACCOUNT, list, { page: 100, size: 200, isNewestFirst }]
 }
 

@@ -73,6 +73,8 @@ const counted = (account: AccountId, today: IsoDate): Fragment => fragment`
 const primaryMethod = (account: AccountId): Fragment =>
   fragment`left join payment_methods m on m.account_id = ${account} and m.customer_id = c.customer_id and m.is_primary`
 
+export const COUNTED_CUSTOMERS = { list: 'customers', id: 'customer_id' } as const
+
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
   firstRow<CustomerView>(
     db,

@@ -20,7 +20,7 @@ import {
   type OnReturn,
 } from './actions.ts'
 import { listCustomLabels } from './custom-value-queries.ts'
-import { countCustomers, type CustomerFilter, listCustomers, listCustomersByIds } from './queries.ts'
+import { countCustomers, COUNTED_CUSTOMERS, type CustomerFilter, listCustomers, listCustomersByIds } from './queries.ts'
 import { customerKind } from './record.ts'
 import { warningsOfCustomer } from './warnings.ts'
 import { customerByIdShape, customerFilters, CustomerIn, customerShape, customerWithFieldsShape } from './wire.ts'
@@ -56,7 +56,7 @@ const list = {
     }
   },
   knowsUpdates: true as const,
-  blocks: 'customers' as const,
+  blocks: COUNTED_CUSTOMERS,
   rows: listCustomers,
   count: countCustomers,
 }

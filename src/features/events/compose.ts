@@ -33,11 +33,9 @@ export interface ComposeDeps<Kept> {
   writeUsageRecords(db: Queryable, account: Account['id'], events: readonly UsageEvent[]): Promise<Map<Id, string>>
 }
 
-/** Returns what is kept of an issued invoice; undefined for every other event, also an older one that holds its whole record. */
+/** Returns what is kept of an issued invoice; undefined for every other event. */
 function keptOf<Kept>({ type, record }: RecordedEvent): Kept | undefined {
-  if (type !== 'invoice.issued' || record === null) return undefined
-  const kept = JSON.parse(record) as object
-  return 'invoiceID' in kept ? undefined : (kept as Kept)
+  return type === 'invoice.issued' && record !== null ? (JSON.parse(record) as Kept) : undefined
 }
 
 /** The record of an event of usage that names a row: no event that holds its reports looks like that. */

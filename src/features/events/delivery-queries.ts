@@ -6,7 +6,7 @@ import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './types.ts'
-import { holdsEvent, invoiceOfEvent, TYPE_OF_ROW } from './issued-place-queries.ts'
+import { EVENTS } from './packed.ts'
 
 /**
  * Deliveries: events that endpoints (webhooks) are sent. They are written here because each is written with its event; sending is the part of
@@ -47,10 +47,7 @@ export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDeliv
   tx.rows(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
     select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
-      from (select type, record_id from event_rows where account_id = ${tx.account} and event_id = ${eventId}
-            union all
-            select ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`${eventId}::bigint`)} from event_packs s
-             where ${holdsEvent(tx.account, 's', fragment`${eventId}::bigint`)}) e`)
+      from events e where e.account_id = ${tx.account} and ${EVENTS.isId('e', fragment`${eventId}::bigint`)}`)
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
 export interface EventRange {
@@ -61,17 +58,9 @@ export interface EventRange {
 
 const listOrNull = (types: readonly string[] | null) => (types === null ? null : arrayLiteral(types))
 
-const eventsIn = (account: AccountId, { from, before, types }: EventRange) => {
-  const isAsked = (type: Fragment) => isWanted(fragment`${listOrNull(types)}::text[]`, type)
-  return fragment`
-    (select v.event_id, v.type, v.record_id from event_rows v
-      where v.account_id = ${account} and v.happened_at >= ${from} and v.happened_at < ${before}
-        and v.type <> 'webhook.tested' and ${isAsked(fragment`v.type`)}
-     union all
-     select k.id, ${TYPE_OF_ROW}, ${invoiceOfEvent(fragment`k.id`)}
-       from event_packs s cross join lateral generate_series(s.first_event_id, s.last_event_id) as k(id)
-      where s.account_id = ${account} and s.happened_at >= ${from} and s.happened_at < ${before} and ${isAsked(TYPE_OF_ROW)}) e`
-}
+const eventsIn = (account: AccountId, { from, before, types }: EventRange) => fragment`
+  events e where e.account_id = ${account} and e.happened_at >= ${from} and e.happened_at < ${before} and e.type <> 'webhook.tested'
+     and ${isWanted(fragment`${listOrNull(types)}::text[]`, fragment`e.type`)}`
 
 /** Counts the events of a time, up to a number. */
 export const countEventsIn = (db: Queryable, account: AccountId, range: EventRange, most: number) =>

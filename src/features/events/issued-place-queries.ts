@@ -1,13 +1,11 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts'
+import { type Fragment, fragment } from '../../platform/database/sql.ts'
+import { EVENTS } from './packed.ts'
 
 /**
  * The parts of statements that find an event in a row of `event_packs`, where those of invoices that are issued together are, by its place
  * (decision 29), and those of mails with invoices that are queued together (decision 45). A row is called `s`.
  */
-
-/** Most events of a row, and most identifiers that the invoices of one are apart, so that a reader of one knows how far back its row can begin. */
-export const EVENTS_MAX = 256
 
 /** The types of events that share rows. */
 export const SHARED_TYPES = ['invoice.issued', 'invoice.mail_queued'] as const
@@ -32,28 +30,20 @@ const PLACE_OF_EVENT = fragment`(p.id - s.first_event_id)::integer + 1`
 /** The record of the event `p.id` of a row: what it has in common with others, and its own method and order number; of a mail its invoice. */
 export const RECORD_OF_EVENT = fragment`
   case when s.mailed is not null then jsonb_build_object('invoiceID', ${invoiceOfEvent(fragment`p.id`)}) else
-  (s.records -> case when s.record_index is not null then s.record_index[${PLACE_OF_EVENT}]::integer
-                     when jsonb_array_length(s.records) = 1 then 0 else (p.id - s.first_event_id)::integer end)
+  (s.records -> coalesce(s.record_index[${PLACE_OF_EVENT}], 0))
     || case when s.method_ids[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('customerPaymentMethodID', s.method_ids[${PLACE_OF_EVENT}]) end
     || case when s.po_numbers[${PLACE_OF_EVENT}] is null then '{}' else jsonb_build_object('poNumber', s.po_numbers[${PLACE_OF_EVENT}]) end end`
-
-/** Returns the condition that a row has an event. */
-export const holdsEvent = (account: AccountId, row: string, id: Fragment): Fragment => {
-  const s = namesOf(row)
-  return fragment`
-    ${s}.account_id = ${account} and ${s}.first_event_id <= ${id} and ${s}.first_event_id > ${id} - ${EVENTS_MAX} and ${s}.last_event_id >= ${id}`
-}
 
 /** Returns what finds the events of an invoice in rows of a type, each as its `id` and the `first` and time of its row. */
 export const eventsOfInvoice = (account: AccountId, type: SharedType | null, invoice: Fragment): Fragment => {
   const issued = fragment`
     select s.first_event_id + (${invoice} - s.first_invoice_id) as id, s.first_event_id as first, s.happened_at from event_packs s
-     where s.account_id = ${account} and s.mailed is null and s.first_invoice_id <= ${invoice} and s.first_invoice_id > ${invoice} - ${EVENTS_MAX}
+     where s.account_id = ${account} and s.mailed is null and ${EVENTS.mayHaveMember('s', invoice)}
        and ${invoice} - s.first_invoice_id <= s.last_event_id - s.first_event_id`
   const mailed = fragment`
-    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS_MAX - 1})::smallint) - 1 as id, s.first_event_id as first, s.happened_at from event_packs s
-     where s.account_id = ${account} and s.mailed is not null and s.first_invoice_id = ${invoice} - (${invoice} & ${EVENTS_MAX - 1})
-       and (${invoice} & ${EVENTS_MAX - 1})::smallint = any (s.mailed)`
+    select s.first_event_id + array_position(s.mailed, (${invoice} & ${EVENTS.maxIds - 1})::smallint) - 1 as id, s.first_event_id as first, s.happened_at from event_packs s
+     where s.account_id = ${account} and s.mailed is not null and s.first_invoice_id = ${invoice} - (${invoice} & ${EVENTS.maxIds - 1})
+       and (${invoice} & ${EVENTS.maxIds - 1})::smallint = any (s.mailed)`
   if (type === null) return fragment`${issued} union all ${mailed}`
   return type === 'invoice.issued' ? issued : mailed
 }

@@ -4,8 +4,10 @@ import type { ArrayParameter } from '../../platform/database/columns.ts'
 import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
+import { packsOnward } from '../../platform/packed/page.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import { EVENTS_MAX, eventsOfInvoice, rowsOf, type SharedType } from './issued-place-queries.ts'
+import { eventsOfInvoice, rowsOf, type SharedType } from './issued-place-queries.ts'
+import { EVENTS } from './packed.ts'
 
 /**
  * Events of invoices that share rows, of their issue and of their mails: writing, listing and counting the rows of `event_packs`. A row is called `s`.
@@ -39,7 +41,7 @@ export function insertIssuedEvents(tx: Transaction, issued: IssuedInvoices) {
       select ${tx.account}, min(event), max(event), min(invoice), ${happenedAt}::timestamptz, ${actor}, ${records}, ${places},
              ${ownOf(issued.methodIds, METHODS)}, ${ownOf(issued.poNumbers, ORDERS)}
         from drawn d ${source}
-       group by event - d.place, invoice - d.place, (d.place - 1) / ${EVENTS_MAX}
+       group by event - d.place, invoice - d.place, (d.place - 1) / ${EVENTS.maxMembers}
       returning first_event_id, last_event_id, first_invoice_id),
     written as (
       select first_event_id + k as event_id, 'invoice.issued' as type, first_invoice_id + k as record_id
@@ -64,9 +66,9 @@ export const eventsOfMails = (
         from (select document_id as invoice from mailed order by 1) m),
     rows_written as (
       insert into event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
-      select ${account}, min(d.event), max(d.event), min(d.invoice - (d.invoice & ${EVENTS_MAX - 1})), ${happenedAt}::timestamptz, ${actor}, '[{}]',
-             array_agg((d.invoice & ${EVENTS_MAX - 1})::smallint order by d.event)
-        from drawn d group by d.event - d.place, d.invoice / ${EVENTS_MAX}
+      select ${account}, min(d.event), max(d.event), min(d.invoice - (d.invoice & ${EVENTS.maxIds - 1})), ${happenedAt}::timestamptz, ${actor}, '[{}]',
+             array_agg((d.invoice & ${EVENTS.maxIds - 1})::smallint order by d.event)
+        from drawn d group by d.event - d.place, d.invoice / ${EVENTS.maxMembers}
       returning first_event_id, first_invoice_id, mailed),
     written as (
       select r.first_event_id + m.place - 1 as event_id, 'invoice.mail_queued' as type, r.first_invoice_id + m.distance as record_id
@@ -94,7 +96,7 @@ const NULL = fragment`null`
 
 const ownOf = (values: ArrayParameter | null, inRow: Fragment): Fragment => (values === null ? NULL : inRow)
 
-/** Texts that a row has all of, and of each event the place of its own; where there are more, it has one for each event. */
+/** Texts of which a pack has all where its events differ; where there are more, it has that of each event. */
 const SHARED_MAX = 16
 
 /** Returns what a row of events keeps, the places of its records, and what is joined for it. Nobody compares event by event where there is one text alone. */
@@ -111,7 +113,7 @@ function keptInRow({ kept, keptOf }: IssuedInvoices): { records: Fragment; place
   const texts = kept.map((text) => ({ text }))
   return {
     records: fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array((array_agg(k.record))[1]) else jsonb_agg(k.record order by d.event) end`,
-    places: NULL,
+    places: fragment`case when min(d.kept) < max(d.kept) then array(select generate_series(0, max(d.event) - min(d.event)))::smallint[] end`,
     // PostgreSQL walks to an element of a list of texts, and there may be one for each event.
     source: fragment`join unnest(${column(texts, 'text')}::jsonb[]) with ordinality as k(record, position) on k.position = d.kept + 1`,
   }
@@ -144,18 +146,15 @@ const isOfSome = ({ customerId, recordId }: SharedFilter): boolean => customerId
 
 /** Returns what lists events that share rows from the start of a page on, in its direction: each as `id`, and the `first` of its row. */
 export function sharedFrom(account: AccountId, filter: SharedFilter, start: PageStart): Fragment {
-  const [order, { fromId }] = [direction(start), start]
+  const order = direction(start)
   if (isOfSome(filter))
     return fragment`
       select s.id, s.first from ${ofInvoices(account, filter)} ${inTime(filter)} and ${onwardFrom(start, fragment`s.id`)}
        order by 1 ${order}`
-  const ofRows = start.isNewestFirst
-    ? fragment`s.first_event_id < ${fromId}`
-    : fragment`s.first_event_id > ${fromId}::bigint - ${EVENTS_MAX}`
   // Rows come in their order from the index, so only those of a page are gone through.
   return fragment`
     select e.id, s.first_event_id as first from event_packs s cross join lateral generate_series(s.first_event_id, s.last_event_id) as e(id)
-     where s.account_id = ${account} and ${rowsOf(filter.type)} and ${ofRows} ${inTime(filter)} ${onward(start, 'e.id')}
+     where s.account_id = ${account} and ${rowsOf(filter.type)} and ${packsOnward(EVENTS, start, 's.first_event_id')} ${inTime(filter)} ${onward(start, 'e.id')}
      order by s.first_event_id ${order}, e.id ${order}`
 }
 
@@ -171,11 +170,3 @@ export const countShared = (db: Queryable, account: AccountId, filter: SharedFil
       : sql`select coalesce(sum(s.last_event_id - s.first_event_id + 1), 0)::bigint as "n" from event_packs s
              where s.account_id = ${account} and ${rowsOf(filter.type)} ${inTime(filter)}`,
   )
-
-/** Returns what lists the invoices that were issued, or queued for mail, at an instant of real time or later. */
-export const sharedSince = (account: AccountId, since: Instant): Fragment => fragment`
-  select s.first_invoice_id + m.distance from event_packs s
-   cross join lateral (
-     select generate_series(0, s.last_event_id - s.first_event_id) as distance where s.mailed is null
-     union all select unnest(s.mailed)) m
-   where s.account_id = ${account} and s.recorded_at >= ${since}`

@@ -2,18 +2,13 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { countOf, type OfMany, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
+import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
+import { mergedPage } from '../../platform/packed/page.ts'
 import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
 import { deliveriesOfWritten, endpointsOf } from './delivery-queries.ts'
-import {
-  holdsEvent,
-  invoiceOfEvent,
-  RECORD_OF_EVENT,
-  SHARED_TYPES,
-  type SharedType,
-  TYPE_OF_ROW,
-} from './issued-place-queries.ts'
+import { invoiceOfEvent, RECORD_OF_EVENT, SHARED_TYPES, type SharedType, TYPE_OF_ROW } from './issued-place-queries.ts'
 import { countShared, sharedFrom } from './issued-queries.ts'
+import { EVENTS } from './packed.ts'
 import type { EventType } from './types.ts'
 
 /** Change of a record: its type `<resource>.<past tense>`, the record as it was at commit, who did it and why. */
@@ -112,16 +107,9 @@ export interface EventFilter {
   before?: Instant | null
 }
 
-// Events of issued invoices are not among those that are indexed by their record: there are too many of them.
-const ofRecord = (account: AccountId, id: Id): Fragment => fragment`
-  and event_id in (
-    select e.event_id from event_rows e where e.account_id = ${account} and e.record_id = ${id} and e.type <> 'invoice.issued'
-    union all
-    select e.event_id from invoices i join event_rows e on e.account_id = ${account} and e.customer_id = i.customer_id
-     where i.account_id = ${account} and i.invoice_id = ${id} and e.record_id = ${id} and e.type = 'invoice.issued')`
-
-const conditions = (account: AccountId, filter: EventFilter): Fragment => fragment`
-  ${filter.recordId == null ? NOTHING : ofRecord(account, filter.recordId)}
+// Every event of one row is indexed by its record, under the condition that the index has.
+const conditions = (filter: EventFilter): Fragment => fragment`
+  ${filter.recordId == null ? NOTHING : fragment`and record_id = ${filter.recordId} and type <> 'invoice.issued'`}
   ${filter.type == null ? NOTHING : fragment`and type = ${filter.type}`}
   ${filter.types == null ? NOTHING : fragment`and type = any(${arrayLiteral(filter.types)}::text[])`}
   ${filter.customerId == null ? NOTHING : fragment`and customer_id = ${filter.customerId}`}
@@ -140,7 +128,7 @@ const EVENT_COLUMNS = fragment`
 // The invoice is computed in a part of its own: under row security no index is asked for what is computed of another table's column.
 const joinedTo = (account: AccountId): Fragment => fragment`
   left join event_rows v on v.account_id = ${account} and v.event_id = p.id and p.first is null
-  left join event_packs s on s.account_id = ${account} and s.first_event_id = p.first
+  left join event_packs s on s.account_id = ${account} and ${EVENTS.beginsWith('s', fragment`p.first`)}
   left join lateral (select ${OF_EVENT} as invoice_id offset 0) o on true
   left join invoices i on i.account_id = ${account} and i.invoice_id = o.invoice_id`
 
@@ -155,7 +143,7 @@ function ownFrom(account: AccountId, filter: EventFilter, start: PageStart, most
   const { type, types, ...others } = filter
   const rows = (conditioned: EventFilter, ofType: Fragment) => fragment`
     select event_id as id, null::bigint as first from event_rows where account_id = ${account} ${ofType} ${onward(start, 'event_id')}
-       ${conditions(account, conditioned)} order by event_id ${direction(start)} limit ${most}`
+       ${conditions(conditioned)} order by event_id ${direction(start)} limit ${most}`
   if (types == null || type != null || others.recordId != null || others.customerId != null)
     return rows(filter, NOTHING)
   return fragment`
@@ -165,30 +153,26 @@ function ownFrom(account: AccountId, filter: EventFilter, start: PageStart, most
 
 /** Lists events in the order in which they were written. */
 export function listEvents(db: Queryable, account: AccountId, filter: EventFilter, start: PageStart, limit: number) {
-  const most = start.skip + limit
   const type = sharedTypeOf(filter)
-  const shared =
+  const own = ownFrom(account, filter, start, start.skip + limit)
+  const inPacks =
     type === undefined
-      ? NOTHING
-      : fragment`union all (select id, first from (${sharedFrom(account, { ...filter, type }, start)}) o limit ${most})`
+      ? undefined
+      : fragment`select id, first from (${sharedFrom(account, { ...filter, type }, start)}) o`
   return db.rows<RecordedEvent>(sql`
-    select ${EVENT_COLUMNS}
-      from (select id, first from (
-              (${ownFrom(account, filter, start, most)})
-              ${shared}) o
-             order by id ${inPage(start, limit)}) p ${joinedTo(account)}
+    select ${EVENT_COLUMNS} from (${mergedPage({ own, inPacks, id: 'id' }, start, limit)}) p ${joinedTo(account)}
      order by p.id ${direction(start)}`)
 }
 
 export const listEventsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecordedEvent>(sql`
     select ${EVENT_COLUMNS}
-      from (select w.id, (select c.first_event_id from event_packs c where ${holdsEvent(account, 'c', fragment`w.id`)}) as first
+      from (select w.id, (select c.first_event_id from event_packs c where c.account_id = ${account} and ${EVENTS.hasId('c', fragment`w.id`)}) as first
               from unnest(${arrayLiteral(ids)}::bigint[]) as w(id)) p ${joinedTo(account)}
      where v.event_id is not null or s.first_event_id is not null`)
 
 export async function countEvents(db: Queryable, account: AccountId, filter: EventFilter): Promise<number> {
-  const statement = sql`select count(*) as "n" from event_rows where account_id = ${account} ${conditions(account, filter)}`
+  const statement = sql`select count(*) as "n" from event_rows where account_id = ${account} ${conditions(filter)}`
   const type = sharedTypeOf(filter)
   return (await countOf(db, statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
 }

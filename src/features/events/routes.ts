@@ -3,6 +3,7 @@ import { writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import { type ComposeDeps, eventPortions } from './compose.ts'
+import { EVENTS } from './packed.ts'
 import { countEvents, listEvents } from './queries.ts'
 import { eventFilters, eventShape, typesOfRecord } from './wire.ts'
 
@@ -23,7 +24,7 @@ export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [
       from,
       before: to,
     }),
-    blocks: 'event_rows',
+    blocks: EVENTS,
     rows: listEvents,
     count: countEvents,
     pieces: (db, context, rows) => eventShape.list.pieces(eventPortions(deps, db, context, rows), writingOf(context)),

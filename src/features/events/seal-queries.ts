@@ -16,7 +16,7 @@ export const takeEventMark = async (db: Queryable, patienceMs = MARK_PATIENCE_MS
   (
     await oneRow<{ below: bigint }>(
       db,
-      sql`select take_mark('event_rows', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`,
+      sql`select take_mark('events', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`,
     )
   ).below
 

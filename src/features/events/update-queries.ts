@@ -4,7 +4,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { bigints } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
-import { sharedSince } from './issued-queries.ts'
+import { EVENTS } from './packed.ts'
 import { EVENT_TYPES, type EventType } from './types.ts'
 
 /**
@@ -54,12 +54,11 @@ const METHOD_EVENTS = arrayLiteral(EVENT_TYPES.filter((type) => type.startsWith(
 
 // Read once, before the list: few against many, whatever else the list is filtered by.
 const updated = (account: AccountId, recordType: UpdatedType, since: Instant): Fragment => fragment`
-  select e.record_id from event_rows e
+  select e.record_id from ${namesOf(recordType === 'invoice' ? EVENTS.list : EVENTS.rows)} e
    where e.account_id = ${account} and e.type = any(${EVENTS_OF[recordType]}::text[]) and e.recorded_at >= ${since}
   union
   select n.record_id from record_changes n
    where n.account_id = ${account} and n.record_type = ${recordType} and n.changed_at >= ${since}
-  ${recordType === 'invoice' ? fragment`union ${sharedSince(account, since)}` : NOTHING}
   ${
     recordType === 'customer'
       ? fragment`union

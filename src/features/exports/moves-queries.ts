@@ -7,7 +7,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import { heldBelow, heldFrom } from '../ledger/batch-queries.ts'
+import { LEDGER } from '../ledger/packed.ts'
 
 /** Entries of the ledger that no batch has yet, each with its document, and what their revenue is of. */
 
@@ -67,7 +67,7 @@ const FROM = (tx: Transaction, scope: BatchScope): Fragment => fragment`
     ${RANGES(scope)}
     cross join lateral (
       select * from ledger l
-       where l.account_id = ${tx.account} and ${heldFrom('l', fragment`r.from_id`)} and ${heldBelow('l', fragment`r.until_id`)} offset 0) e`
+       where l.account_id = ${tx.account} and ${LEDGER.fromId('l', fragment`r.from_id`)} and ${LEDGER.belowId('l', fragment`r.until_id`)} offset 0) e`
 
 /** Returns what reads those of settlements. */
 const FROM_SETTLEMENTS = (tx: Transaction, scope: BatchScope): Fragment => fragment`
@@ -130,7 +130,7 @@ export const HAS_LINES = fragment`coalesce(m.has_lines, n.invoice_id is not null
 /** Returns the method of a move m of a payment p; that of a deleted payment stands in its event. */
 export const METHOD_OF_MOVE = (tx: Transaction): Fragment => fragment`
   case when m.document_type = 'payment' and p.payment_id is null then (
-    select v.record->>'Method' from event_rows v
+    select v.record->>'Method' from events v
      where v.account_id = ${tx.account} and v.customer_id = m.customer_id and v.type = 'payment.created' and v.record_id = m.document_id
      limit 1) else p.method end`
 

@@ -127,6 +127,8 @@ const joinedAccount = (account: AccountId): Fragment => fragment`
   join accounts a on a.account_id = ${account}
   left join account_versions v on v.account_id = ${account} and v.version = i.account_version and i.account_version <> a.version`
 
+export const COUNTED_INVOICES = { list: 'invoices', id: 'invoice_id' } as const
+
 export const findInvoice = (db: Queryable, account: AccountId, id: InvoiceId) =>
   firstRow<Invoice>(
     db,

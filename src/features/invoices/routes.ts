@@ -21,6 +21,7 @@ import {
   listInvoices,
   SEARCHED_INVOICES,
   listSpreads,
+  COUNTED_INVOICES,
 } from './queries.ts'
 import { answerLongInvoice, invoiceKind } from './record.ts'
 import { ExplanationOut, explanationToWire } from './explanation-wire.ts'
@@ -89,7 +90,7 @@ export const invoiceOperations = (deps: ManualDeps): Operation[] => [
     id: 'listInvoices',
     path: '/v1/invoices',
     summary: 'List invoices',
-    blocks: 'invoices',
+    blocks: COUNTED_INVOICES,
   }),
   listOperation({
     ...list,

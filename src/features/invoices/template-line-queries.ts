@@ -1,9 +1,10 @@
-import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { keepTemplates, type SentTemplates, type KeptOnce, type TemplateKind } from '../../platform/packed/keep.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 
 /** Statements of lines and taxes that are kept once with a template, and of those that are written out as rows of an invoice. */
@@ -43,48 +44,57 @@ export const hashedShapes = (charges: Fragment, taxes: Fragment, by: Fragment): 
     from (select c.${by}, count(*)::smallint as count, ${CHARGE_CONTENT} as content from (${charges}) c group by c.${by}) l
     left join (select t.${by}, count(*)::smallint as count, ${TAX_CONTENT} as content from (${taxes}) t group by t.${by}) x on x.${by} = l.${by}`
 
-/** Lines and taxes of templates, as they are sent. */
-export interface SentShapes {
-  charges: readonly OfShape<ChargeRow>[]
-  taxes: readonly OfShape<TaxRow>[]
+/** Lines and taxes that invoices share, without what is an invoice's own. */
+export interface SharedLines {
+  charges: readonly ChargeRow[]
+  taxes: readonly TaxRow[]
+  /** A text of all that they are. */
+  key: string
 }
 
-/** Returns the sent templates as the relations `charged`, `taxed` and `hashed`, to stand behind WITH. */
-function sentShapes({ charges, taxes }: SentShapes): Fragment {
-  const [c, t] = [shapeRelation(charges, KEPT_OF_CHARGES), shapeRelation(taxes, KEPT_OF_TAXES)]
-  const placed = fragment`row_number() over (partition by s.shape order by s.line)::smallint as line`
-  return fragment`
-    charged as materialized (select s.shape, ${placed}, ${c.values} from ${c.source}),
-    taxed as materialized (select s.shape, ${placed}, ${t.values} from ${t.source}),
-    hashed as materialized (${hashedShapes(fragment`table charged`, fragment`table taxed`, fragment`shape`)})`
+export interface LinesTemplate extends KeptOnce {
+  /** Null until they are kept for the first time. */
+  shared: SharedLines | null
 }
 
-/** Lists the identifiers of those of the sent templates that are kept already. */
-export const listKeptShapes = (tx: Transaction, sent: SentShapes) =>
-  tx.rows<{ shape: number; shapeId: Id }>(sql`
-    with ${sentShapes(sent)}
-    select h.shape, k.template_id as "shapeId"
-      from hashed h join invoice_templates k on k.account_id = ${tx.account} and k.hash = h.hash`)
+/** Keeps lines and taxes under their hashes. Returns the identifier of each. */
+export const keepSharedLines = (tx: Transaction, templates: readonly LinesTemplate[]) =>
+  keepTemplates(tx, INVOICE_TEMPLATES, templates)
 
-/**
- * Keeps templates, except for those that are kept already, and returns their identifiers. Another worker who is just keeping one is waited for. They are taken in the
- * order of their hashes, so that no two workers wait for each other.
- */
-export const insertShapes = (tx: Transaction, sent: SentShapes) =>
-  tx.rows<{ shape: number; shapeId: Id }>(sql`
-    with ${sentShapes(sent)},
-    added as (
-      insert into invoice_templates (account_id, hash, charges, taxes)
-      select ${tx.account}, h.hash, min(h.charges), min(h.taxes) from hashed h group by h.hash order by h.hash
-      on conflict (account_id, hash) do nothing returning template_id, hash),
-    chosen as (select a.template_id, min(h.shape) as shape from added a join hashed h on h.hash = a.hash group by a.template_id),
+const INVOICE_TEMPLATES: TemplateKind<LinesTemplate> = {
+  table: 'invoice_templates',
+  id: 'template_id',
+  columns: ['charges', 'taxes'],
+  keyOf: ({ shared }) => shared!.key,
+  send: sentLines,
+}
+
+function sentLines(account: AccountId, templates: readonly LinesTemplate[]): SentTemplates {
+  const rowsOf = <Row>(of: (shared: SharedLines) => readonly Row[]): OfShape<Row>[] =>
+    templates.flatMap(({ shared }, index) => of(shared!).map((row) => ({ ...row, shape: index + 1 })))
+  const c = shapeRelation(
+    rowsOf(({ charges }) => charges),
+    KEPT_OF_CHARGES,
+  )
+  const t = shapeRelation(
+    rowsOf(({ taxes }) => taxes),
+    KEPT_OF_TAXES,
+  )
+  const placed = fragment`s.shape as template, row_number() over (partition by s.shape order by s.line)::smallint as line`
+  return {
+    hashed: fragment`
+    charged as materialized (select ${placed}, ${c.values} from ${c.source}),
+    taxed as materialized (select ${placed}, ${t.values} from ${t.source}),
+    hashed as materialized (${hashedShapes(fragment`table charged`, fragment`table taxed`, fragment`template`)})`,
+    contents: fragment`
     lines as (
       insert into invoice_template_charges (account_id, template_id, line, ${CHARGE_NAMES})
-      select ${tx.account}, n.template_id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.shape = n.shape),
+      select ${account}, n.id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.template = n.template),
     taxes as (
       insert into invoice_template_taxes (account_id, template_id, line, ${TAX_NAMES})
-      select ${tx.account}, n.template_id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.shape = n.shape)
-    select h.shape, a.template_id as "shapeId" from added a join hashed h on h.hash = a.hash`)
+      select ${account}, n.id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.template = n.template)`,
+  }
+}
 
 /** Draws identifiers of charges and taxes. */
 export async function drawKeptIds(
@@ -98,34 +108,11 @@ export async function drawKeptIds(
   return { charges: ofCharges, taxes: ofTaxes }
 }
 
-/** Line or tax of a kept template that is written out as a row of an invoice, under an identifier that was drawn for it. */
-export interface WrittenOutLine {
+/** Line or tax that is a row of an invoice from the first, under an identifier that was drawn for it. */
+export interface OwnLine {
   id: Id
   invoiceId: InvoiceId
   subscriptionId: Id
-  shapeId: Id
-  /** Counted from 1. */
-  line: number
-}
-
-const writtenOutLines = (rows: readonly WrittenOutLine[]): Fragment => fragment`
-  unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'subscriptionId')}::bigint[],
-    ${bigints(rows, 'shapeId')}::bigint[], ${positionsColumn(rows.map(({ line }) => line))}::integer[]) as r(id, invoice, subscription, shape, line)`
-
-export const insertLooseCharges = (tx: Transaction, rows: readonly WrittenOutLine[]) =>
-  tx.rows(sql`
-    insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
-    select ${tx.account}, r.id, r.invoice, r.subscription, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
-      from ${writtenOutLines(rows)} join invoice_template_charges s on s.account_id = ${tx.account} and s.template_id = r.shape and s.line = r.line`)
-
-export const insertLooseTaxes = (tx: Transaction, rows: readonly WrittenOutLine[]) =>
-  tx.rows(sql`
-    insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
-    select ${tx.account}, r.id, r.invoice, ${columnsOf(KEPT_OF_TAXES, 's.')}
-      from ${writtenOutLines(rows)} join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = r.shape and s.line = r.line`)
-
-/** Line or tax that is a row of an invoice from the first, under an identifier that was drawn for it. */
-export interface OwnLine extends Omit<WrittenOutLine, 'shapeId' | 'line'> {
   /** Its place among those that are sent, counted from 1. */
   place: number
 }

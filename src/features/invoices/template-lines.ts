@@ -8,15 +8,13 @@ import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 import {
   drawKeptIds,
-  insertLooseCharges,
-  insertLooseTaxes,
   insertOwnCharges,
   insertOwnTaxes,
-  insertShapes,
-  listKeptShapes,
-  type WrittenOutLine,
+  keepSharedLines,
+  type LinesTemplate,
+  type OfShape,
   type OwnLine,
-  type SentShapes,
+  type SharedLines,
 } from './template-line-queries.ts'
 
 /**
@@ -32,27 +30,23 @@ export interface TemplatedInvoice {
 }
 
 /** Lines and taxes of a template, as they are sent, and the identifier under which they are kept. */
-export interface TemplateLines {
+export interface TemplateLines extends LinesTemplate {
   invoice: NewInvoice
   /** So many invoices of a chunk have to share them before they are kept. */
   least: number
-  /** Null until they are kept for the first time. */
-  sent: { charges: ChargeRow[]; taxes: TaxRow[]; key: string } | null
   /** Numbers of its lines and taxes. */
   charges: number
   taxes: number
-  /** Null while no transaction that was committed has kept or found them. */
-  shapeId: Id | null
 }
 
 /** Returns the lines and taxes of a template, not kept yet. */
 export const templateLinesOf = (invoice: NewInvoice): TemplateLines => ({
   invoice,
   least: leastOf(invoice),
-  sent: null,
+  shared: null,
   charges: invoice.lines.length,
   taxes: invoice.amounts.taxes.length,
-  shapeId: null,
+  id: null,
 })
 
 /** Invoices of which the lines are to be kept, in their order. */
@@ -79,7 +73,6 @@ export async function keepTemplateLines(
   const total = (of: readonly number[]) => shapeOf.reduce((sum, shape) => sum + (of[shape] as number), 0)
   const drawn = await drawKeptIds(tx, { charges: total(counts.charges), taxes: total(counts.taxes) })
   const [charges, taxes] = [new Identifiers(drawn.charges), new Identifiers(drawn.taxes)]
-  const loose: { charges: WrittenOutLine[]; taxes: WrittenOutLine[] } = { charges: [], taxes: [] }
   const lines: LineIdentifiers = { counts, firstChargeIds: [], firstTaxIds: [] }
   const kept = shapeOf.map((shape, index): TemplatedInvoice => {
     const ofCharges = charges.take(counts.charges[shape] as number)
@@ -87,23 +80,18 @@ export async function keepTemplateLines(
     lines.firstChargeIds.push(firstOf(ofCharges))
     lines.firstTaxIds.push(firstOf(ofTaxes))
     const shapeId = shapeIds[shape] as Id | null
-    const [charged, taxed] = [counts.charges[shape] as number, counts.taxes[shape] as number]
-    const whose = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id }
-    if (shapeId === null) {
-      own.add(shape, whose, idsOf(ofCharges, charged), idsOf(ofTaxes, taxed))
-      return NOT_KEPT
-    }
-    if (!Array.isArray(ofCharges) && !Array.isArray(ofTaxes))
+    if (shapeId !== null && !Array.isArray(ofCharges) && !Array.isArray(ofTaxes))
       return { shapeId, firstChargeId: ofCharges, firstTaxId: ofTaxes }
-    const about = { ...whose, shapeId }
-    const rows = (ids: Id | readonly Id[] | null, count: number) =>
-      idsOf(ids, count).map((id, line) => ({ ...about, id, line: line + 1 }))
-    loose.charges.push(...rows(ofCharges, charged))
-    loose.taxes.push(...rows(ofTaxes, taxed))
+    // Nobody shares its lines, or another writer drew an identifier between two of them.
+    const whose = { invoiceId: invoiceIds[index] as InvoiceId, subscriptionId: subscriptionIds[index] as Id }
+    own.add(
+      shape,
+      whose,
+      idsOf(ofCharges, counts.charges[shape] as number),
+      idsOf(ofTaxes, counts.taxes[shape] as number),
+    )
     return NOT_KEPT
   })
-  if (loose.charges.length > 0) await insertLooseCharges(tx, loose.charges)
-  if (loose.taxes.length > 0) await insertLooseTaxes(tx, loose.taxes)
   await own.insert(tx)
   return { kept, lines }
 }
@@ -135,7 +123,7 @@ class OwnLines {
   readonly #shapes: readonly TemplateLines[]
   readonly #charges: OwnLine[] = []
   readonly #taxes: OwnLine[] = []
-  readonly #sent: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
+  readonly #sent: { charges: OfShape<ChargeRow>[]; taxes: OfShape<TaxRow>[] } = { charges: [], taxes: [] }
   /** Places at which the lines and taxes of a template begin among those that are sent, counted from 0. */
   readonly #begin = new Map<number, { charges: number; taxes: number }>()
 
@@ -220,64 +208,21 @@ async function keepShapes(
 ): Promise<(Id | null)[]> {
   const times = all.map(() => 0)
   for (const shape of shapeOf) times[shape] = (times[shape] as number) + 1
-  const unknown = all.filter(({ least, shapeId }, shape) => shapeId === null && (times[shape] as number) >= least)
-  if (unknown.length === 0) return all.map(({ shapeId }) => shapeId)
-  const found = await keepSome(tx, unknown)
-  // Of what is rolled back nothing is kept.
-  tx.afterCommit(() => {
-    for (const [lines, id] of found) lines.shapeId = id
-  })
-  return all.map((lines) => found.get(lines) ?? lines.shapeId)
+  const unknown = all.filter(({ least, id }, shape) => id === null && (times[shape] as number) >= least)
+  for (const lines of unknown) lines.shared ??= sharedOf(lines.invoice)
+  const found = await keepSharedLines(tx, unknown)
+  return all.map((lines) => found.get(lines) ?? lines.id)
 }
-
-async function keepSome(tx: Transaction, shapes: readonly TemplateLines[]): Promise<Map<TemplateLines, Id>> {
-  const { sent, places } = togetherOf(shapes)
-  const found = new Map<number, Id>()
-  // A period begins for all of them at once, so mostly none is kept yet.
-  for (const { shape, shapeId } of await insertShapes(tx, sent)) found.set(shape, shapeId)
-  const kept = withoutFound(sent, found)
-  if (kept.charges.length > 0)
-    for (const { shape, shapeId } of await listKeptShapes(tx, kept)) found.set(shape, shapeId)
-  return new Map(
-    shapes.map((lines, index) => {
-      const id = found.get(places[index]!)
-      assert(id, `shape ${index} is kept`)
-      return [lines, id]
-    }),
-  )
-}
-
-const withoutFound = ({ charges, taxes }: SentShapes, found: ReadonlyMap<number, Id>): SentShapes => ({
-  charges: charges.filter(({ shape }) => !found.has(shape)),
-  taxes: taxes.filter(({ shape }) => !found.has(shape)),
-})
 
 const OF_CHARGES = Object.keys(CHARGE_COLUMNS) as (keyof ChargeRow)[]
 const OF_TAXES = Object.keys(TAX_COLUMNS) as (keyof TaxRow)[]
 
 /** Returns the lines and taxes of a template without what is its invoice's own, and a text of all that they are. */
-function sentOf(invoice: NewInvoice): NonNullable<TemplateLines['sent']> {
+function sharedOf(invoice: NewInvoice): SharedLines {
   const charges = invoice.lines.map((_line, line) => sharedCharge(chargeRow(invoice, line)))
   const taxes = invoice.amounts.taxes.map((tax) => taxRow(tax, NOBODYS))
   const keys = [...charges.map((row) => keyOf(row, OF_CHARGES)), ...taxes.map((row) => keyOf(row, OF_TAXES))]
   return { charges, taxes, key: keys.join('') }
-}
-
-/** Returns the different lines and taxes of templates, once each, and the place of those of each template, counted from 1. */
-function togetherOf(shapes: readonly TemplateLines[]): { sent: SentShapes; places: number[] } {
-  const placeOf = new Map<string, number>()
-  const all: { [Key in keyof SentShapes]: SentShapes[Key][number][] } = { charges: [], taxes: [] }
-  const places = shapes.map((lines) => {
-    const sent = (lines.sent ??= sentOf(lines.invoice))
-    const known = placeOf.get(sent.key)
-    if (known !== undefined) return known
-    const shape = placeOf.size + 1
-    placeOf.set(sent.key, shape)
-    all.charges.push(...sent.charges.map((row) => ({ ...row, shape })))
-    all.taxes.push(...sent.taxes.map((row) => ({ ...row, shape })))
-    return shape
-  })
-  return { sent: all, places }
 }
 
 const NOBODYS: InvoiceId = 0n

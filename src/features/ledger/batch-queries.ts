@@ -5,28 +5,14 @@ import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../p
 import { countOf, oneRow, type Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
-import {
-  arrayLiteral,
-  asCount,
-  column,
-  counted,
-  type Fragment,
-  fragment,
-  NOTHING,
-  sql,
-  namesOf,
-} from '../../platform/database/sql.ts'
+import { asCount, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { keepTemplates, type SentTemplates, type KeptOnce, type TemplateKind } from '../../platform/packed/keep.ts'
+import { LEDGER } from './packed.ts'
 
 /**
  * Batches of postings, which invoices that are issued together share (decision 33): writing, and finding the batch of an entry or an invoice. A batch is
  * called `b`.
  */
-
-/** Most invoices of a batch, so that a reader of one knows how far back its batch can begin. */
-export const BATCH_INVOICES_MAX = 128
-
-/** Most identifiers of a batch, likewise. */
-export const BATCH_ENTRIES_MAX = 1024
 
 /** Entry of a shape: one that invoices post alike, without who they are. */
 export interface TemplateEntry {
@@ -52,32 +38,37 @@ const SHAPE_ENTRY_COLUMNS = {
   taxNumber: ['tax_number', 'text'],
 } as const
 
-/** Lists the shapes that are there of these hashes, which are in hexadecimal. */
-export const listPostingShapes = (tx: Transaction, hashes: readonly string[]) =>
-  tx.rows<{ id: Id; hash: string }>(sql`
-    select p.posting_template_id as "id", g.hash
-      from unnest(${arrayLiteral(hashes)}::text[]) as g(hash)
-      join posting_templates p on p.account_id = ${tx.account} and p.hash = decode(g.hash, 'hex')`)
+/** Entries that invoices post alike, and the hash of their text in hexadecimal. */
+export interface TemplateEntries extends KeptOnce {
+  hash: string
+  entries: readonly TemplateEntry[]
+}
 
-/**
- * Writes shapes with their entries, except for those that somebody else wrote meanwhile, whose commit it waits for: so shapes are written in the order of their
- * hashes by everybody.
- */
-export function sendPostingShapes(
-  tx: Transaction,
-  hashes: readonly string[],
-  entries: readonly (TemplateEntry & { shape: number })[],
-): void {
-  const { names, values, source } = shapeRelation(entries, SHAPE_ENTRY_COLUMNS)
-  tx.send(sql`
-    with given as materialized (
-      select decode(h, 'hex') as hash, place from unnest(${arrayLiteral(hashes)}::text[]) with ordinality as g(h, place)),
-    added as (
-      insert into posting_templates (account_id, hash) select ${tx.account}, hash from given order by hash
-      on conflict (account_id, hash) do nothing returning posting_template_id, hash)
-    insert into posting_template_entries (account_id, posting_template_id, line, ${names})
-    select ${tx.account}, a.posting_template_id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
-      from added a join given g on g.hash = a.hash join ${source} on s.shape = g.place order by a.posting_template_id, s.line`)
+/** Keeps entries under their hashes. Returns the identifier of each. */
+export const keepEntries = (tx: Transaction, templates: readonly TemplateEntries[]) =>
+  keepTemplates(tx, POSTING_TEMPLATES, templates)
+
+const POSTING_TEMPLATES: TemplateKind<TemplateEntries> = {
+  table: 'posting_templates',
+  id: 'posting_template_id',
+  columns: [],
+  keyOf: ({ hash }) => hash,
+  send: sentEntries,
+}
+
+function sentEntries(account: AccountId, templates: readonly TemplateEntries[]): SentTemplates {
+  const rows = templates.flatMap(({ entries }, index) => entries.map((entry) => ({ ...entry, shape: index + 1 })))
+  const { names, values, source } = shapeRelation(rows, SHAPE_ENTRY_COLUMNS)
+  return {
+    hashed: fragment`
+    hashed as materialized (
+      select decode(g.hash, 'hex') as hash, g.template from unnest(${column(templates, 'hash')}::text[]) with ordinality as g(hash, template))`,
+    contents: fragment`
+    entries as (
+      insert into posting_template_entries (account_id, posting_template_id, line, ${names})
+      select ${account}, n.id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
+        from chosen n join ${source} on s.shape = n.template order by n.id, s.line)`,
+  }
 }
 
 /** Draws identifiers of entries. */
@@ -181,25 +172,13 @@ export const insertReceivables = (
      where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`),
   )
 
-/** Returns the condition that a row of the ledger is in a batch, or is an entry, of a stretch of identifiers from one on. */
-export const heldFrom = (row: string, from: Fragment): Fragment => {
-  const [id, held] = [columnOf(row, 'entry_id'), columnOf(row, 'pack_id')]
-  return fragment`${id} >= ${from} and ${held} > ${from} - ${BATCH_ENTRIES_MAX}`
-}
-
-/** Returns the condition that a row of the ledger is below an identifier. */
-export const heldBelow = (row: string, below: Fragment): Fragment =>
-  fragment`${columnOf(row, 'entry_id')} < ${below} and ${columnOf(row, 'pack_id')} < ${below}`
-
-const columnOf = (row: string, name: string): Fragment => namesOf(`${row}.${name}`)
-
 /**
  * Returns the batches that have an invoice, as a subquery. It is fenced by "offset 0": row security keeps a bound that is computed of a column of another table
  * from the index, so that every batch before it would be read, unless it is a parameter of a subquery.
  */
 export const batchesWith = (account: AccountId, invoiceId: Fragment): Fragment => fragment`
   select b.* from ledger_packs b
-   where b.account_id = ${account} and b.first_invoice_id <= ${invoiceId} and b.first_invoice_id > ${invoiceId} - ${BATCH_INVOICES_MAX}
+   where b.account_id = ${account} and ${LEDGER.mayHaveMember('b', invoiceId)}
      and ${invoiceId} - b.first_invoice_id < cardinality(b.customer_ids) offset 0`
 
 /** Entries of batches `b` as the view has them, of a member at its `place`, counted from 1, and of its shape's entry `s`. */

@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { heldFrom } from './batch-queries.ts'
+import { LEDGER } from './packed.ts'
 
 /** The ledger by day: what was posted from one account to another on each day, summed below a mark below which nothing can be posted any more. */
 
@@ -22,5 +22,5 @@ export const movedUntil = (account: AccountId, to: IsoDate, currency: string | n
     select dated, currency, debit, credit, tax_name, amount_minor from ledger_days where account_id = ${account} and ${upTo}
     union all
     select dated, currency, debit, credit, tax_name, amount_minor from ledger l
-     where account_id = ${account} and ${heldFrom('l', fragment`(select ledger_summed_below())`)} and ${upTo}`
+     where account_id = ${account} and ${LEDGER.fromId('l', fragment`(select ledger_summed_below())`)} and ${upTo}`
 }

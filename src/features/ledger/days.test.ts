@@ -45,7 +45,7 @@ test('while days are summed others post, and marks of lists move; a second sum l
   await owner.query('select 1 from perennial.ledger_days_mark for update')
   await invoiceOf(client, customerID)
   expect(await sumDays(service.db.unscoped)).toBe(false)
-  await service.db.unscoped.rows(sql`select seal_list('ledger_rows')`)
+  await service.db.unscoped.rows(sql`select seal_list('ledger')`)
   expect(await daysOf(client.id)).toEqual(ONE)
   await owner.query('commit')
   await sumAllDays()
@@ -60,7 +60,7 @@ test('what an open transaction may still post is not below the mark', async () =
     `select nextval(pg_get_serial_sequence('perennial.ledger_rows', 'entry_id')) from generate_series(1, 5000)`,
   )
   await invoiceOf(client, customerID)
-  for (let look = 0; look < 3; look += 1) await service.db.unscoped.rows(sql`select seal_list('ledger_rows')`)
+  for (let look = 0; look < 3; look += 1) await service.db.unscoped.rows(sql`select seal_list('ledger')`)
   expect(await sumDays(service.db.unscoped)).toBe(false)
   await owner.query('commit')
   await sumAllDays()

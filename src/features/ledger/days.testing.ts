@@ -16,7 +16,7 @@ export async function daySummer(service: TestService): Promise<() => Promise<voi
       `select setval(${SEQUENCE}, (coalesce(pg_sequence_last_value(${SEQUENCE}), 1) / 4096 + 1) * 4096)`,
     )
     // The first look notes what has been drawn, the second finds that nobody draws any more.
-    for (let look = 0; look < 2; look += 1) await owner.query(`select perennial.settled_below('ledger_rows')`)
+    for (let look = 0; look < 2; look += 1) await owner.query(`select perennial.settled_below('ledger')`)
     expect(await sumDays(service.db.unscoped)).toBe(true)
     expect(await sumDays(service.db.unscoped)).toBe(false)
   }

@@ -7,18 +7,17 @@ import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { IdRange } from '../../platform/database/draw-ids.ts'
 import {
-  BATCH_ENTRIES_MAX,
-  BATCH_INVOICES_MAX,
   drawEntryIds,
   insertReceivables,
-  listPostingShapes,
+  keepEntries,
   type NewPostingBatch,
   raiseReceivables,
   sendBatches,
-  sendPostingShapes,
+  type TemplateEntries,
   type TemplateEntry,
 } from './batch-queries.ts'
 import { joinedIdentifiers, type LineIdentifiers, textOfIdentifiers } from './line-identifiers.ts'
+import { LEDGER } from './packed.ts'
 import type { HasUnapplied } from './queries.ts'
 
 /**
@@ -41,12 +40,8 @@ export interface PostedInvoices {
   lines: LineIdentifiers
 }
 
-/** A shape of postings: its entries, and the hash of their text in hexadecimal. */
-export interface PostingTemplate {
-  /** Null while no transaction that was committed has kept or found it. */
-  id: Id | null
-  entries: TemplateEntry[]
-  hash: string
+/** Entries that invoices of a shape post, with what follows from them. */
+export interface PostingTemplate extends TemplateEntries {
   currency: string
   receivableMinor: bigint
   /** First and last day of its entries. */
@@ -61,8 +56,11 @@ export async function postInBulk(
   posted: PostedInvoices,
   postedAt: Instant,
 ): Promise<HasUnapplied[]> {
-  const idOf = await keptTemplates(tx, shapes)
-  const idsOfShapes = shapes.map(({ id, hash }) => id ?? idOf.get(hash)!)
+  const found = await keepEntries(
+    tx,
+    shapes.filter(({ id }) => id === null),
+  )
+  const idsOfShapes = shapes.map((shape) => shape.id ?? found.get(shape)!)
   const stride = Math.max(...shapes.map(({ entries }) => entries.length))
   const { ids, customerIds, shapeOf } = posted
   const firsts = await drawFirsts(tx, ids.length, stride)
@@ -140,32 +138,6 @@ const textOfTemplateEntry = (e: TemplateEntry): string =>
     '\u001f',
   )
 
-/** Returns the identifiers of shapes that have none yet, by their hashes; those that are not there are written. */
-async function keptTemplates(tx: Transaction, shapes: readonly PostingTemplate[]): Promise<Map<string, Id>> {
-  const unknown = shapes.filter(({ id }) => id === null)
-  const idOf = new Map<string, Id>()
-  if (unknown.length === 0) return idOf
-  const wanted = new Map(unknown.map(({ hash, entries }) => [hash, entries]))
-  // Of what is rolled back nothing is kept.
-  tx.afterCommit(() => {
-    for (const shape of unknown) shape.id = idOf.get(shape.hash) ?? null
-  })
-  const find = async (hashes: string[]) => {
-    for (const { id, hash } of await listPostingShapes(tx, hashes)) idOf.set(hash, id)
-  }
-  await find([...wanted.keys()])
-  const missing = [...wanted.keys()].filter((hash) => !idOf.has(hash))
-  if (missing.length === 0) return idOf
-  const entries = missing.flatMap((hash, index) => wanted.get(hash)!.map((entry) => ({ ...entry, shape: index + 1 })))
-  sendPostingShapes(tx, missing, entries)
-  await find(missing)
-  assert(
-    missing.every((hash) => idOf.has(hash)),
-    'every shape is kept',
-  )
-  return idOf
-}
-
 /** How often identifiers are drawn again where others drew between them, so that an invoice would not have its own one after the other. */
 const DRAWS_MAX = 20
 
@@ -196,7 +168,7 @@ function packsOf(
   shapes: readonly PostingTemplate[],
 ): NewPostingBatch[] {
   const { ids } = posted
-  const most = Math.min(BATCH_INVOICES_MAX, Math.floor(BATCH_ENTRIES_MAX / stride))
+  const most = Math.min(LEDGER.maxMembers, Math.floor(LEDGER.maxIds / stride))
   assert(most > 0, 'an invoice fits into a batch')
   const batches: NewPostingBatch[] = []
   let place = 0

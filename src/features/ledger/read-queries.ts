@@ -4,8 +4,11 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { orderedRows } from '../../platform/database/planner-hints.ts'
-import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
-import { BATCH_ENTRIES_MAX, batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
+import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
+import { PACK_ID } from '../../platform/packed/declare.ts'
+import { mergedPage, packsOnward } from '../../platform/packed/page.ts'
+import { batchedEntriesOfInvoices, entriesOfBatches } from './batch-queries.ts'
+import { LEDGER } from './packed.ts'
 
 /** Reading the ledger: its entries and its balances. */
 
@@ -132,22 +135,16 @@ function ofBatches(account: AccountId, { customerId, record, numbered, from, to 
     ${from === null ? NOTHING : fragment`and b.dated_to >= ${from}`} ${to === null ? NOTHING : fragment`and b.dated_from <= ${to}`}`
 }
 
-/** Returns the condition by which batches before the start of a page are passed over, on the column that has their first entry. */
-const onwardInBatches = ({ fromId, isNewestFirst }: PageStart, first: 'pack_id' | 'first_entry_id'): Fragment =>
-  isNewestFirst
-    ? fragment`and ${namesOf(first)} < ${fromId}`
-    : fragment`and ${namesOf(first)} > ${fromId}::bigint - ${BATCH_ENTRIES_MAX}`
-
 /** Returns the condition that a batch has to be opened for so many entries of all that there are: each batch has its number of entries, so none beyond these is. */
 const openedFor = (account: AccountId, most: number, start: PageStart): Fragment => {
   const order = direction(start)
   // Those before the start of the page have no more than one batch can have together.
-  const enough = most + BATCH_ENTRIES_MAX
+  const enough = most + LEDGER.maxIds
   return fragment`
     and b.first_entry_id = any(array(
       select first_entry_id from (
         select first_entry_id, sum(entries) over (order by first_entry_id ${order}) - entries as before from (
-          select first_entry_id, entries from ledger_packs where account_id = ${account} ${onwardInBatches(start, 'first_entry_id')}
+          select first_entry_id, entries from ledger_packs where account_id = ${account} and ${packsOnward(LEDGER, start, 'first_entry_id')}
            order by first_entry_id ${order} limit ${enough}) n) s
        where before < ${enough}))`
 }
@@ -159,26 +156,23 @@ const LISTED = fragment`
 export function listEntries(db: Queryable, account: AccountId, filter: EntryFilter, start: PageStart, limit: number) {
   const most = start.skip + limit
   const order = direction(start)
-  // Batches come in their order from the index, so only those of a page are opened. Where all entries are listed it is known which these are.
-  const batched = reachesBatches(filter)
+  const own = fragment`
+    select ${LISTED} from ledger_rows where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
+     order by entry_id ${order} limit ${most}`
+  // Packs come in their order from the index, so only those of a page are opened. Where all entries are listed it is known which these are.
+  const inPacks = reachesBatches(filter)
     ? fragment`
-      union all (
-        select ${LISTED} from (${ofBatches(account, filter)} ${start.isWhole ? openedFor(account, most, start) : NOTHING}) l
-         where true ${onwardInBatches(start, 'pack_id')} ${onward(start, 'entry_id')} ${conditions(filter)}
-         order by pack_id ${order}, entry_id ${order} limit ${most})`
-    : NOTHING
+      select ${LISTED} from (${ofBatches(account, filter)} ${start.isWhole ? openedFor(account, most, start) : NOTHING}) l
+       where ${packsOnward(LEDGER, start, PACK_ID)} ${onward(start, 'entry_id')} ${conditions(filter)}
+       order by ${namesOf(PACK_ID)} ${order}, entry_id ${order}`
+    : undefined
   const statement = sql`
     select entry_id as "id", customer_id as "customerId", dated, posted_at as "postedAt", event, is_reversal as "isReversal",
            record_type as "recordType", record_id as "recordId", currency, debit, credit, tax_name as "taxName", amount_minor as "amountMinor",
            ${documentNumber(account)} as "number", ${documentReference(account)} as "reference", ${exportOfEntry(account)} as "exportId"
-      from (
-        select * from (
-          (select ${LISTED} from ledger_rows where account_id = ${account} ${onward(start, 'entry_id')} ${conditions(filter)}
-            order by entry_id ${order} limit ${most})
-          ${batched}) found
-         order by entry_id ${inPage(start, limit)}) e
+      from (${mergedPage({ own, inPacks, id: LEDGER.id }, start, limit)}) e
      order by entry_id ${order}`
-  return start.skip > 0 && !start.isWhole && reachesBatches(filter)
+  return start.skip > 0 && !start.isWhole && inPacks
     ? orderedRows<LedgerEntry>(db, statement)
     : db.rows<LedgerEntry>(statement)
 }

@@ -5,6 +5,7 @@ import { writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { checkDates } from '../../platform/http/query.ts'
+import { LEDGER } from './packed.ts'
 import {
   countEntries,
   type EntryFilter,
@@ -52,7 +53,7 @@ export const ledgerOperations = (): Operation[] => [
         numbered: number == null ? null : await listNumbered(db, account.id, number),
       }
     },
-    blocks: 'ledger_rows',
+    blocks: LEDGER,
     rows: listEntries,
     count: countEntries,
   }),

@@ -4,7 +4,7 @@ import { countCreditNotes, listCreditNotes } from './adjustment-queries.ts'
 import { completeGiven } from './allocation-queries.ts'
 import { completeNotes } from './corrected.ts'
 import { creditFilterOf, creditFilters, paymentFilterOf, paymentFilters } from './filters.ts'
-import { countPayments, listPayments, type Payment } from './payment-queries.ts'
+import { countPayments, COUNTED_PAYMENTS, listPayments, type Payment } from './payment-queries.ts'
 import { creditNoteShape, paymentShape } from './shapes.ts'
 import type { NegativeAdjustment } from './types.ts'
 
@@ -15,7 +15,7 @@ export const PAYMENT_LIST = {
   filters: paymentFilters,
   filterOf: paymentFilterOf,
   knowsUpdates: true,
-  blocks: 'payments',
+  blocks: COUNTED_PAYMENTS,
   rows: listPayments,
   count: countPayments,
   pieces: (db: Queryable, context: RequestContext, rows: Payment[]) =>

@@ -46,6 +46,8 @@ const COLUMNS = fragment`
   gives_way as "givesWay", settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
   ref, memo, created_at as "createdAt"`
 
+export const COUNTED_PAYMENTS = { list: 'payments', id: 'payment_id' } as const
+
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Payment>(db, sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
 

@@ -22,7 +22,7 @@ test('deep pages of payments and of ledger entries hold what counting from the f
   await owner.connect()
   const mine = [client.id, body.customerID]
   for (const statement of [PAYMENTS, ENTRIES]) await owner.query(statement, mine)
-  for (const list of ['payments', 'ledger_rows']) {
+  for (const list of ['payments', 'ledger']) {
     // Two steps, as the worker takes them.
     await owner.query(`select seal_list($1)`, [list])
     await owner.query(`select seal_list($1)`, [list])
@@ -40,7 +40,7 @@ test('deep pages of payments and of ledger entries hold what counting from the f
   const blocks = await owner.query<{ list: string }>('select distinct list from list_blocks where account_id = $1', [
     client.id,
   ])
-  expect(blocks.rows.map(({ list }) => list).sort()).toEqual(['ledger_rows', 'payments'])
+  expect(blocks.rows.map(({ list }) => list).sort()).toEqual(['ledger', 'payments'])
   for (const [path, table, column, field] of [
     ['/v1/payments', 'payments', 'payment_id', 'paymentID'],
     ['/v1/ledger/entries', 'ledger_rows', 'entry_id', 'entryID'],

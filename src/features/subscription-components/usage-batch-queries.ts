@@ -4,6 +4,7 @@ import { bigints, dates, positionsColumn } from '../../platform/database/columns
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { eventsFrom, type NewEvent } from '../events/queries.ts'
+import { USAGE } from './packed.ts'
 
 /** Reports of usage of plain requests: how they are written, and how the events of them are read (decision 38). */
 
@@ -137,8 +138,8 @@ export const listSharedRecords = (
         select c.first_usage_id, c.subscription_ids[r.shape] as subscription_id,
                string_agg(${woven(texts.report, ['coalesce(c.usage_ids[r.place], c.first_usage_id + r.place - 1)', 'c.component_ids[r.shape]', 'r.units', 'c.days[r.shape]', 'r.key', `coalesce('"' || r.memo || '"', 'null')`])}, ','
                  order by r.place) as reports
-          from usage_packs c
+          from ${namesOf(USAGE.packs)} c
           cross join lateral ${reportsOf(true)} with ordinality as r(units, key, memo, shape, place)
-         where c.account_id = ${account} and c.first_usage_id = any(${bigints(events, 'firstUsageId')}::bigint[])
+         where c.account_id = ${account} and ${USAGE.beginsWith('c', fragment`any(${bigints(events, 'firstUsageId')}::bigint[])`)}
            and c.subscription_ids[r.shape] = any(${bigints(events, 'subscriptionId')}::bigint[])
          group by 1, 2) as reported`)

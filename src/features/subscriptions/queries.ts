@@ -205,6 +205,8 @@ const viewJoined = (account: AccountId): Fragment => fragment`${subscriptionJoin
   left join package_rate_terms nt on nt.account_id = ${account} and nt.package_rate_term_id = s.pending_package_rate_term_id
   left join packages np on np.account_id = ${account} and np.package_id = nv.package_id`
 
+export const COUNTED_SUBSCRIPTIONS = { list: 'subscriptions', id: 'subscription_id' } as const
+
 export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
   firstRow<SubscriptionView>(
     db,

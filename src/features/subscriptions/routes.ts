@@ -27,6 +27,7 @@ import {
   type SubscriptionFilter,
   type SubscriptionView,
   withShownComponents,
+  COUNTED_SUBSCRIPTIONS,
 } from './queries.ts'
 import { foundSubscription, loadSubscription, subscriptionKind } from './record.ts'
 import { presented, subscriptionEtag, subscriptionFilters, SubscriptionIn, subscriptionShape } from './wire.ts'
@@ -85,7 +86,7 @@ const reading = (): Operation[] => [
     id: 'listSubscriptions',
     path: '/v1/subscriptions',
     summary: 'List subscriptions',
-    blocks: 'subscriptions',
+    blocks: COUNTED_SUBSCRIPTIONS,
   }),
   listOperation({
     ...list,

@@ -33,6 +33,7 @@ afterAll(() => owner.end())
 
 /** Columns of real time, in the tables where they are that. */
 const OF_THE_MOMENT: Readonly<Record<string, string>> = {
+  events: 'recorded_at',
   event_rows: 'recorded_at',
   event_packs: 'recorded_at',
   record_changes: 'changed_at',

@@ -1,29 +1,24 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Queryable } from '../../platform/database/database.ts'
-import { COUNTED_LISTS, type CountedList, LIST_VIEWS, SHARED_ROWS } from '../../platform/database/housekeeping.ts'
 import { fragment, type Fragment, namesOf, sql } from '../../platform/database/sql.ts'
 
-const identifiersOf = (account: AccountId, list: CountedList, relation: Fragment, id: Fragment): Fragment => {
-  const shared = SHARED_ROWS[list]
-  const own = fragment`select ${id} as id from ${relation} where account_id = ${account}`
-  if (!shared) return fragment`(${own}) r`
-  const [first, last] = [namesOf(shared.first), namesOf(shared.last)]
-  return fragment`
-    (${own} union all select generate_series(${first}, ${last}) from ${namesOf(shared.relation)} where account_id = ${account}) r`
+/** The identifiers of the records of every counted list. */
+const IDENTIFIERS: Readonly<Record<string, (account: AccountId) => Fragment>> = {
+  customers: (account) => fragment`select customer_id as id from customers where account_id = ${account}`,
+  subscriptions: (account) => fragment`select subscription_id as id from subscriptions where account_id = ${account}`,
+  invoices: (account) => fragment`select invoice_id as id from invoices where account_id = ${account}`,
+  payments: (account) => fragment`select payment_id as id from payments where account_id = ${account}`,
+  ledger: (account) => fragment`select entry_id as id from ledger where account_id = ${account}`,
+  events: (account) => fragment`select event_id as id from events where account_id = ${account}`,
 }
 
 /** Counts the records of every counted list by block. */
 const countedAnew = (account: AccountId): Fragment =>
-  Object.entries(COUNTED_LISTS)
-    .map(([list, id]) => {
-      const relation = identifiersOf(
-        account,
-        list as CountedList,
-        namesOf(LIST_VIEWS[list as CountedList]?.relation ?? list),
-        namesOf(id),
-      )
-      return fragment`select '${namesOf(list)}' as list, id / 4096 as block, count(*) as n from ${relation} group by 2`
-    })
+  Object.entries(IDENTIFIERS)
+    .map(
+      ([list, of]) =>
+        fragment`select '${namesOf(list)}' as list, id / 4096 as block, count(*) as n from (${of(account)}) r group by 2`,
+    )
     .reduce((some, next) => fragment`${some} union all ${next}`)
 
 /** Lists the blocks of long lists whose count is not what is there. */

@@ -39,7 +39,7 @@ export interface NumberRaise {
 /** Lists the events of a raised next number. */
 export const listNumberRaises = (db: Queryable, account: AccountId) =>
   db.rows<NumberRaise>(sql`
-    select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from event_rows
+    select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from events
      where account_id = ${account} and type = 'account.invoice_number_raised' order by event_id`)
 
 /** Lists the numbers of the account's own sequence of credit notes, below its next, that no credit note has. */
@@ -56,10 +56,10 @@ export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, 
 /** Lists the numbers of the account's own sequence that credit notes had which were deleted or renumbered since, as events report. */
 export const listNumbersGivenUp = (db: Queryable, account: AccountId) =>
   db.rows<{ number: bigint }>(sql`
-    select distinct substr(e.record ->> 'CreditNumber', 4)::bigint as "number" from event_rows e
+    select distinct substr(e.record ->> 'CreditNumber', 4)::bigint as "number" from events e
      where e.account_id = ${account} and e.type in ('credit_note.created', 'credit_note.updated')
        and e.record ->> 'CreditNumber' ~* '^cn-[1-9][0-9]{0,14}$'
-       and exists (select 1 from event_rows l where l.account_id = ${account} and l.record_id = e.record_id and l.event_id > e.event_id
+       and exists (select 1 from events l where l.account_id = ${account} and l.record_id = e.record_id and l.event_id > e.event_id
          and l.type in ('credit_note.deleted', 'credit_note.updated'))`)
 
 /** Lists the service's own credit notes with a number that it cannot have given yet, and that no caller gave them. */
@@ -68,7 +68,7 @@ export const listNotesBeyond = (db: Queryable, account: AccountId, next: bigint,
     select n.negative_adjustment_id as "id", n.customer_id as "customerId", n.ref as "number" from negative_adjustments n
      where n.account_id = ${account} and n.kind = 'credit_note' and n.invoice_id is not null
        and (n.ref_key !~ '^cn-[1-9][0-9]{0,14}$' or substr(n.ref_key, 4)::numeric >= ${next}::bigint)
-       and not exists (select 1 from event_rows e where e.account_id = ${account} and e.type = 'credit_note.updated'
+       and not exists (select 1 from events e where e.account_id = ${account} and e.type = 'credit_note.updated'
          and e.record_id = n.negative_adjustment_id and e.record ->> 'CreditNumber' = n.ref)
      order by n.negative_adjustment_id limit ${limit}`)
 

@@ -2,10 +2,11 @@ import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
 import { clientConfig } from './open-database.ts'
-import { COUNTED_LISTS } from './housekeeping.ts'
+import { COUNTED_LISTS } from '../../duties.ts'
+import type { CountedList, Packed } from '../packed/declare.ts'
 import { APP_ROLE } from './roles.ts'
 
-/** Tests of the registry of counted lists: the table and its constant. */
+/** Tests of the registry of counted lists: the table and what rooms declare. */
 
 const owner = new pg.Client(clientConfig(await createTestDatabase(), undefined))
 await owner.connect()
@@ -21,10 +22,16 @@ describe('the counted lists', () => {
     ).rows[0]?.rights
 
   test('are those of the table, each with the column that a sequence of its own fills', async () => {
-    const { rows } = await owner.query<{ list: string; column: string; isDrawn: boolean }>(`
-      select list, id_column as column, pg_get_serial_sequence('perennial.' || list, id_column) is not null as "isDrawn"
+    const { rows } = await owner.query<{ list: string }>(`
+      select list, id_column as column, drawn_from as rows, pack_ids as "packIds", sequence_of_list(list) is not null as "isDrawn"
         from counted_lists order by list`)
-    const declared = Object.entries(COUNTED_LISTS).map(([list, column]) => ({ list, column, isDrawn: true }))
+    const declared = COUNTED_LISTS.map((of: CountedList & Partial<Packed>) => ({
+      list: of.list,
+      column: of.id,
+      rows: of.rows ?? of.list,
+      packIds: of.maxIds ?? null,
+      isDrawn: true,
+    }))
     expect(rows).toEqual(declared.toSorted((one, other) => (one.list < other.list ? -1 : 1)))
   })
 
@@ -32,7 +39,7 @@ describe('the counted lists', () => {
     await owner.query(`
       create table things (account_id bigint not null, thing_id bigint generated always as identity, primary key (account_id, thing_id));
       alter table things owner to perennial_owner;
-      insert into counted_lists (list, id_column) values ('things', 'thing_id');
+      insert into counted_lists (list, id_column, drawn_from) values ('things', 'thing_id', 'things');
       insert into accounts (account_id, name, mode, currency, time_zone, created_at)
         values (7, 'A', 'test', 'USD', 'UTC', now());
       insert into things (account_id) select 7 from generate_series(1, 10000)`)

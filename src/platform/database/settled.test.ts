@@ -72,10 +72,10 @@ describe('what is settled below', () => {
   test('goes by age alone where other servers write too, whose transactions cannot be seen here', async () => {
     await owner.query(`set perennial.writing_servers = 'several'`)
     const drawn = await draw(owner, 'event_rows', 'event_id')
-    await settledBelow('event_rows')
+    await settledBelow('events')
     await ageCandidates(29)
-    expect(await settledBelow('event_rows')).toBe(0n)
+    expect(await settledBelow('events')).toBe(0n)
     await ageCandidates(2)
-    expect(await settledBelow('event_rows')).toBe(drawn + 1n)
+    expect(await settledBelow('events')).toBe(drawn + 1n)
   })
 })

@@ -1,9 +1,8 @@
-import { assert } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Queryable } from '../database/database.ts'
 import { countOf, firstRow, oneRow } from '../database/database.ts'
-import { COUNTED_LISTS, type CountedList, LIST_VIEWS, SHARED_ROWS } from '../database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../database/sql.ts'
+import { countedFrom, type CountedList } from '../packed/declare.ts'
 import type { Answer } from './answer.ts'
 import type { Page } from './query.ts'
 
@@ -80,7 +79,7 @@ export async function pageStart(db: Queryable, account: bigint, list: CountedLis
     sql`
     with sums as (
       select block, records, sum(records) over (order by block)::bigint as through
-        from list_blocks where account_id = ${account} and list = ${list})
+        from list_blocks where account_id = ${account} and list = ${list.list})
     (select block, through - records as "before", false as "isBeyond" from sums where through > ${offset} order by block limit 1)
     union all
     (select block + 1, through, true from sums order by block desc limit 1)
@@ -100,7 +99,7 @@ async function newestStart(db: Queryable, account: bigint, list: CountedList, st
     sql`
     with sums as (
       select block, records, sum(records) over (order by block desc)::bigint as through
-        from list_blocks where account_id = ${account} and list = ${list})
+        from list_blocks where account_id = ${account} and list = ${list.list})
     (select block + 1 as "block", through - records as "before" from sums where through > ${rest} order by block desc limit 1)
     union all
     (select block, through from sums order by block limit 1)
@@ -176,23 +175,8 @@ const countedBlocks = (db: Queryable, account: bigint, list: CountedList) =>
   oneRow<{ counted: bigint; fromBlock: bigint }>(
     db,
     sql`select coalesce(sum(records), 0)::bigint as "counted", coalesce(max(block) + 1, 0) as "fromBlock"
-          from list_blocks where account_id = ${account} and list = ${list}`,
+          from list_blocks where account_id = ${account} and list = ${list.list}`,
   )
 
-async function countFrom(db: Queryable, account: bigint, list: CountedList, block: bigint): Promise<number> {
-  const from = block * BLOCK
-  assert(Object.hasOwn(COUNTED_LISTS, list), `${list} is a counted list`)
-  const view = LIST_VIEWS[list]
-  const [relation, id] = [namesOf(view?.relation ?? list), namesOf(COUNTED_LISTS[list])]
-  const held = view ? fragment`and ${namesOf(view.held)} > ${from}::bigint - ${view.most}` : NOTHING
-  const shared = SHARED_ROWS[list]
-  const inRows = shared
-    ? fragment`+ (select coalesce(sum(${namesOf(shared.last)} - greatest(${namesOf(shared.first)}, ${from}) + 1), 0)::bigint
-                    from ${namesOf(shared.relation)} where account_id = ${account} and ${namesOf(shared.first)} > ${from}::bigint - ${shared.most}
-                     and ${namesOf(shared.last)} >= ${from})`
-    : NOTHING
-  return countOf(
-    db,
-    sql`select (select count(*) from ${relation} where account_id = ${account} and ${id} >= ${from} ${held}) ${inRows} as "n"`,
-  )
-}
+const countFrom = (db: Queryable, account: bigint, list: CountedList, block: bigint): Promise<number> =>
+  countOf(db, sql`select ${countedFrom(account, list, block * BLOCK)} as "n"`)
