@@ -64,7 +64,7 @@ const set = <P extends AnyProperty, K extends SetEntry<P>['of']>(
   property: P,
   out: Shape<CustomerInput[K]>,
   { blank = null, isKept = false }: { blank?: CustomerInput[K] | null; isKept?: boolean } = {},
-): SetEntry<P> => ({ of, in: property, column: own(out, of), blank, isKept })
+): SetEntry<P> & { of: K } => ({ of, in: property, column: own(out, of), blank, isKept })
 
 type TextField = {
   [K in keyof CustomerInput]: CustomerInput[K] extends string | null
@@ -74,7 +74,7 @@ type TextField = {
     : never
 }[keyof CustomerInput]
 
-const setText = (of: TextField, field = text()) => set(of, optional(field), orNull(outText()))
+const setText = <K extends TextField>(of: K, field = text()) => set(of, optional(field), orNull(outText()))
 
 const computed = <T>(shape: Shape<T>, valueOf: Column<CustomerView, T>[1]): { column: Column<CustomerView> } => ({
   column: [shape, valueOf],
@@ -285,6 +285,8 @@ const ENTRIES = {
 
 type Entries = typeof ENTRIES
 type ReadName = { [Name in keyof Entries]: Entries[Name] extends { in: AnyProperty } ? Name : never }[keyof Entries]
+/** The properties that have a spelling: of a field without one, what customerFromWire returns is no CustomerInput. */
+type Spelled = { [Name in keyof Entries]: Entries[Name] extends { of: infer Of } ? Of : never }[keyof Entries]
 type Inputs = { [Name in ReadName]: Entries[Name]['in'] }
 
 type AnyEntry = { column: Column<CustomerView>; in?: AnyProperty } | SetEntry<AnyProperty>
@@ -440,7 +442,7 @@ export function customerFromWire(
     plain[of] = isKept && value === undefined && present ? present[of] : (value ?? blank)
   }
   return {
-    ...(plain as unknown as CustomerInput),
+    ...(plain as unknown as Pick<CustomerInput, Spelled & keyof CustomerInput>),
     reference: body.Reference ?? present?.reference ?? null,
     currency: body.CurrencyCode ?? present?.currency ?? defaults.currency,
     countryId: defaults.countryId,

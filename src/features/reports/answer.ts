@@ -1,16 +1,25 @@
+import { introduced } from '../../platform/http/tags.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { wantsForm } from '../../platform/http/media.ts'
 import type { Answer } from '../../platform/http/answer.ts'
 import { checkDates } from '../../platform/http/query.ts'
-import type { ListShape } from '../../platform/wire/columns.ts'
+import type { RecordShape } from '../../platform/wire/columns.ts'
 import type { Portions } from '../../platform/wire/write.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
-import { type CsvColumn, csvPieces, type ReportLocale } from './csv.ts'
+import { csvPieces, type ReportLocale } from './csv.ts'
 import type { AsAt, ReportPeriod } from './period-queries.ts'
 
 /** Questions that all reports take, and the form of their answers. */
+
+/** Properties of all reports. */
+export const REPORT = {
+  hasStrictQuery: true,
+  isExpensive: true,
+  method: 'GET',
+  tag: introduced('Reports', 'Figures of an account by day or period, which agree with the ledger.'),
+} as const
 
 interface AskedForm {
   query: { format?: 'json' | 'csv' | null; locale?: ReportLocale | null }
@@ -18,17 +27,17 @@ interface AskedForm {
 }
 
 /** Answers the rows of a report as JSON or CSV while they are read; `file` is the name of the CSV. */
-export const answerOf = <Row>(
+export const answerOf = <Row extends { currency: string }>(
   context: RequestContext,
   { query, headers }: AskedForm,
   file: string,
   rows: Portions<Row>,
-  { list, columns }: { list: ListShape<Row>; columns: readonly CsvColumn<Row>[] },
+  { columns, list }: Pick<RecordShape<Row>, 'columns' | 'list'>,
 ): Answer =>
   wantsForm('csv', 'text/csv', { format: query.format, accept: headers['accept'] })
     ? {
         status: 200,
-        pieces: csvPieces(columns, rows, query.locale ?? 'en'),
+        pieces: csvPieces(columns, rows, query.locale ?? 'en', writingOf(context)),
         contentType: 'text/csv; charset=utf-8',
         headers: { 'content-disposition': `attachment; filename="${file}.csv"` },
       }

@@ -1,6 +1,7 @@
 import { digitsOf } from '../../kernel/currencies.ts'
 import { cellText } from '../../kernel/text.ts'
-import { minorText } from '../../kernel/money.ts'
+import type { Writing } from '../../kernel/context.ts'
+import type { Column, Columns } from '../../platform/wire/columns.ts'
 import type { Portions } from '../../platform/wire/write.ts'
 
 /** Reports as CSV (RFC 4180), written while they are read. */
@@ -20,20 +21,6 @@ const FORMS: Readonly<Record<ReportLocale, Form>> = {
   de: { mark: '\ufeff', separator: ';', decimalPoint: ',' },
 }
 
-/** Cell of a report: a text, or a number as it is written with a decimal point. */
-export type Cell = { text: string | null } | { number: string | null }
-
-/** Column of a report: its title, and its cell of a row. */
-export type CsvColumn<Row> = readonly [title: string, cellOf: (row: Row) => Cell]
-
-export const textCell = (value: string | null): Cell => ({ text: value })
-export const idCell = (value: bigint | null): Cell => ({ number: value === null ? null : String(value) })
-
-/** Makes the cell of an amount of minor units in the currency of its row. */
-export const amountCell =
-  <Row extends { currency: string }>(minorOf: (row: Row) => bigint) =>
-  (row: Row): Cell => ({ number: minorText(minorOf(row), digitsOf(row.currency)) })
-
 /**
  * Quotes a text: one with a separator, a quote or a line break stands in quotes; one that a spreadsheet would compute is shown as text. Signs that turn
  * the direction of text are left out.
@@ -43,18 +30,41 @@ export function quoted(content: string): string {
   return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-const writtenCell = (cell: Cell, { decimalPoint }: Form): string =>
-  'text' in cell ? quoted(cell.text ?? '') : (cell.number ?? '').replace('.', decimalPoint)
+/** Returns the digits of an amount with all decimals of its currency. */
+function withDecimals(digits: string, currency: string): string {
+  const decimals = digitsOf(currency)
+  const [units, part = ''] = digits.split('.')
+  return decimals === 0 ? digits : `${units}.${part.padEnd(decimals, '0')}`
+}
 
-/** Writes a report as CSV, with a line of titles. */
-export async function* csvPieces<Row>(
-  columns: readonly CsvColumn<Row>[],
+/** Writes a cell from the column that JSON is written from: a day without its time, an amount with all decimals, nothing for null. */
+function cellOf<Row extends { currency: string }>(
+  [shape, valueOf]: Column<Row>,
+  row: Row,
+  { writing, decimalPoint }: { writing: Writing; decimalPoint: string },
+): string {
+  const value: unknown = valueOf(row, writing)
+  if (value === null) return ''
+  if (shape.looks === 'text') return quoted(value as string)
+  if (shape.looks === 'date') return (value as string).slice(0, DAY_LENGTH)
+  const digits = String(value)
+  return (shape.isAmount ? withDecimals(digits, row.currency) : digits).replace('.', decimalPoint)
+}
+
+const DAY_LENGTH = '2026-04-03'.length
+
+/** Writes a report as CSV, with a line of titles: the columns of its records under their names. */
+export async function* csvPieces<Row extends { currency: string }>(
+  columns: Columns<Row>,
   portions: Portions<Row>,
   locale: ReportLocale,
+  writing: Writing,
 ): AsyncGenerator<string> {
   const form = FORMS[locale]
   const lineOf = (cells: readonly string[]): string => `${cells.join(form.separator)}\r\n`
-  yield form.mark + lineOf(columns.map(([title]) => title))
+  const written = { writing, decimalPoint: form.decimalPoint }
+  const all = Object.values(columns)
+  yield form.mark + lineOf(Object.keys(columns))
   for await (const rows of portions)
-    yield rows.map((row) => lineOf(columns.map(([, cellOf]) => writtenCell(cellOf(row), form)))).join('')
+    yield rows.map((row) => lineOf(all.map((column) => cellOf(column, row, written)))).join('')
 }

@@ -236,7 +236,10 @@ export const columnIn = <Part extends string, Row, T>(
 export const amountColumn = <Row extends { currency: string }>(
   minorOf: (row: Row) => bigint,
   description?: string,
-): Column<Row, Digits> => [outNumber(description), (row) => minorDigits(minorOf(row), digitsOf(row.currency))]
+): Column<Row, Digits> => [
+  { ...outNumber(description), isAmount: true },
+  (row) => minorDigits(minorOf(row), digitsOf(row.currency)),
+]
 
 /** Declares the same of a property of the row as it stands. */
 export const ownAmount = <Name extends string>(

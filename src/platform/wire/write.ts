@@ -14,6 +14,8 @@ export interface Shape<T> {
   looks?: Looks
   /** The schema without the meaning of the field that it has, see `described`. */
   plain?: Schema
+  /** Its digits are an amount in the currency of its row: texts for people write all decimals of that. */
+  isAmount?: true
   /** It writes null for a value that is absent. */
   hasNull?: true
 }

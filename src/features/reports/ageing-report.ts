@@ -1,10 +1,11 @@
+import { readOperation } from '../../platform/http/operation.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { type Age, AGES, MOVEMENT_TYPES, sumOfAges } from '../../engine/money/statement.ts'
 import { amountColumn, type Column, dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { type Digits, orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
-import type { Aged, OpenItem } from './ageing-queries.ts'
-import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
+import { agedByCustomer, openItems, type Aged, type OpenItem } from './ageing-queries.ts'
+import { answerOf, asAtOf, REPORT } from './answer.ts'
 import { dateQuery } from './query.ts'
 
 const AGE_OF_OPEN: Readonly<Record<Age, string>> = {
@@ -39,9 +40,9 @@ function balanceOf(aged: Aged): bigint {
   return sumOfAges(aged) - aged.unallocatedMinor - aged.pendingPassedMinor
 }
 
-export const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColumns, ...amountColumns })
+const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColumns, ...amountColumns })
 
-export const openItemShape = recordShape<OpenItem>()('OpenItem', {
+const openItemShape = recordShape<OpenItem>()('OpenItem', {
   ...customerColumns,
   Type: [
     described(outWord(MOVEMENT_TYPES), 'What made it: an invoice, a payment, a note, or an adjustment.'),
@@ -61,31 +62,24 @@ export const openItemShape = recordShape<OpenItem>()('OpenItem', {
   ...amountColumns,
 })
 
-const customerCells: readonly CsvColumn<Aged>[] = [
-  ['customerID', ({ customerId }) => idCell(customerId)],
-  ['Name', ({ customerName }) => textCell(customerName)],
-  ['CurrencyCode', ({ currency }) => textCell(currency)],
-]
+const AgeingQuery = dateQuery(['customer', 'document'])
 
-const amountCells: readonly CsvColumn<Aged>[] = [
-  ...AGES.map((age) => [age, amountCell<Aged>(({ [age]: minor }) => minor)] as const),
-  ['Total', amountCell((aged) => sumOfAges(aged))],
-  ['Unallocated', amountCell(({ unallocatedMinor }) => unallocatedMinor)],
-  ['PendingPassed', amountCell(({ pendingPassedMinor }) => pendingPassedMinor)],
-  ['Balance', amountCell(balanceOf)],
-]
-
-export const agedCsv: readonly CsvColumn<Aged>[] = [...customerCells, ...amountCells]
-
-export const openItemCsv: readonly CsvColumn<OpenItem>[] = [
-  ...customerCells,
-  ['Type', ({ type }) => textCell(type)],
-  ['DocumentID', ({ id }) => idCell(id)],
-  ['Number', ({ number }) => textCell(number)],
-  ['Date', ({ dated }) => textCell(dated)],
-  ['DueDate', ({ dueDate }) => textCell(dueDate)],
-  ['Amount', amountCell(({ amountMinor }) => amountMinor)],
-  ...amountCells,
-]
-
-export const AgeingQuery = dateQuery(['customer', 'document'])
+export const ageingReport = readOperation({
+  ...REPORT,
+  id: 'getAgeingReport',
+  path: '/v1/reports/ageing',
+  summary:
+    'Read what customers owed on a day, by how long it was past due (ageing), and their unallocated money; by customer, or by document as open items; as JSON or CSV',
+  query: AgeingQuery,
+  success: {
+    status: 200,
+    schema: { anyOf: [agedShape.list.schema, openItemShape.list.schema] },
+    media: ['text/csv'],
+  },
+  read: async (db, context, asked) => {
+    const asAt = await asAtOf(db, context, asked.query)
+    return asked.query.by === 'document'
+      ? answerOf(context, asked, `open-items-${asAt.date}`, openItems(db, asAt), openItemShape)
+      : answerOf(context, asked, `ageing-${asAt.date}`, agedByCustomer(db, asAt), agedShape)
+  },
+})

@@ -1,15 +1,17 @@
+import { readOperation } from '../../platform/http/operation.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outText, outWord } from '../../platform/wire/write.ts'
-import { amountCell, type CsvColumn, textCell } from './csv.ts'
-import type { TrialBalanceRow } from './trial-balance-queries.ts'
+import { trialBalance, type TrialBalanceRow } from './trial-balance-queries.ts'
+import { answerOf, periodOf, REPORT } from './answer.ts'
+import { PlainPeriodQuery } from './query.ts'
 
 const closingOf = ({ openingMinor, debitMinor, creditMinor }: TrialBalanceRow): bigint =>
   openingMinor + debitMinor - creditMinor
 
-export const trialBalanceShape = recordShape<TrialBalanceRow>()('TrialBalanceRow', {
+const trialBalanceShape = recordShape<TrialBalanceRow>()('TrialBalanceRow', {
   CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Account: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account.'), ({ ledgerAccount }) => ledgerAccount],
   TaxName: [
@@ -31,13 +33,17 @@ export const trialBalanceShape = recordShape<TrialBalanceRow>()('TrialBalanceRow
   Closing: amountColumn(closingOf, 'Opening plus Debit less Credit: the balance of the ledger on the last day'),
 })
 
-export const trialBalanceCsv: readonly CsvColumn<TrialBalanceRow>[] = [
-  ['CurrencyCode', ({ currency }) => textCell(currency)],
-  ['Account', ({ ledgerAccount }) => textCell(ledgerAccount)],
-  ['TaxName', ({ taxName }) => textCell(taxName)],
-  ['GLCode', ({ glCode }) => textCell(glCode)],
-  ['Opening', amountCell(({ openingMinor }) => openingMinor)],
-  ['Debit', amountCell(({ debitMinor }) => debitMinor)],
-  ['Credit', amountCell(({ creditMinor }) => creditMinor)],
-  ['Closing', amountCell(closingOf)],
-]
+export const trialBalanceReport = readOperation({
+  ...REPORT,
+  id: 'getTrialBalance',
+  path: '/v1/reports/trialbalance',
+  summary:
+    'Read the trial balance of a period: each ledger account with its opening, debits, credits and closing, each column of which balances; as JSON or CSV',
+  query: PlainPeriodQuery,
+  success: { status: 200, schema: trialBalanceShape.list.schema, media: ['text/csv'] },
+  read: async (db, context, asked) => {
+    const period = await periodOf(db, context, asked.query)
+    const file = `trial-balance-${period.from}-${period.to}`
+    return answerOf(context, asked, file, trialBalance(db, period), trialBalanceShape)
+  },
+})

@@ -1,11 +1,12 @@
+import { readOperation } from '../../platform/http/operation.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type Columns, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
-import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
+import { revenueOfPeriod, REVENUE_BY, type RevenueBy, type RevenueOfPeriod } from './revenue-queries.ts'
+import { answerOf, periodOf, REPORT } from './answer.ts'
 import { SALES_KINDS } from './line-queries.ts'
 import { periodQuery } from './query.ts'
-import { REVENUE_BY, type RevenueBy, type RevenueOfPeriod } from './revenue-queries.ts'
 
 const netOf = ({ turnoverMinor, turnoverTakenBackMinor }: RevenueOfPeriod): bigint =>
   turnoverMinor - turnoverTakenBackMinor
@@ -62,41 +63,35 @@ const TITLES: Readonly<Record<RevenueBy, string>> = {
   month: 'RevenueByMonth',
 }
 
-const itemCells = (id: string, code: string): readonly CsvColumn<RevenueOfPeriod>[] => [
-  [id, ({ itemId }) => idCell(itemId)],
-  [code, ({ code: written }) => textCell(written)],
-  ['Name', ({ name }) => textCell(name)],
-]
+const shapeOf = (by: RevenueBy) =>
+  recordShape<RevenueOfPeriod>()(TITLES[by], { ...head, ...KEYS[by], ...amounts }) as RecordShape<RevenueOfPeriod>
 
-const CELLS: Readonly<Record<RevenueBy, readonly CsvColumn<RevenueOfPeriod>[]>> = {
-  package: itemCells('packageID', 'packageCode'),
-  component: itemCells('componentID', 'ComponentCode'),
-  country: [['countryID', ({ itemId }) => idCell(itemId)]],
-  month: [['Month', ({ month }) => textCell(month)]],
+/** Records by what is asked for. */
+const REVENUE_SHAPES: Readonly<Record<RevenueBy, RecordShape<RevenueOfPeriod>>> = {
+  package: shapeOf('package'),
+  component: shapeOf('component'),
+  country: shapeOf('country'),
+  month: shapeOf('month'),
 }
 
-const formOf = (by: RevenueBy) => ({
-  shape: recordShape<RevenueOfPeriod>()(TITLES[by], {
-    ...head,
-    ...KEYS[by],
-    ...amounts,
-  }) as RecordShape<RevenueOfPeriod>,
-  csv: [
-    ['CurrencyCode', ({ currency }: RevenueOfPeriod) => textCell(currency)],
-    ['Kind', ({ kind }: RevenueOfPeriod) => textCell(kind)],
-    ...CELLS[by],
-    ['Turnover', amountCell(({ turnoverMinor }: RevenueOfPeriod) => turnoverMinor)],
-    ['TurnoverTakenBack', amountCell(({ turnoverTakenBackMinor }: RevenueOfPeriod) => turnoverTakenBackMinor)],
-    ['NetTurnover', amountCell(netOf)],
-  ] satisfies CsvColumn<RevenueOfPeriod>[],
+const RevenueQuery = periodQuery(REVENUE_BY)
+
+export const revenueReport = readOperation({
+  ...REPORT,
+  id: 'getRevenueReport',
+  path: '/v1/reports/revenue',
+  summary:
+    'Read the net revenue of a period less credits, by package, component, country or month; invoices by hand and what credit notes have not settled apart; as JSON or CSV',
+  query: RevenueQuery,
+  success: {
+    status: 200,
+    schema: { anyOf: REVENUE_BY.map((by) => REVENUE_SHAPES[by].list.schema) },
+    media: ['text/csv'],
+  },
+  read: async (db, context, asked) => {
+    const period = await periodOf(db, context, asked.query)
+    const by = asked.query.by ?? 'package'
+    const rows = revenueOfPeriod(db, period, by)
+    return answerOf(context, asked, `revenue-${period.from}-${period.to}`, rows, REVENUE_SHAPES[by])
+  },
 })
-
-/** Answers by what is asked for, as JSON and as CSV. */
-export const REVENUE_FORMS: Readonly<Record<RevenueBy, ReturnType<typeof formOf>>> = {
-  package: formOf('package'),
-  component: formOf('component'),
-  country: formOf('country'),
-  month: formOf('month'),
-}
-
-export const RevenueQuery = periodQuery(REVENUE_BY)

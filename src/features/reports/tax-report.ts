@@ -1,12 +1,12 @@
+import { readOperation } from '../../platform/http/operation.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
-import { decimalText } from '../../kernel/decimal.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
 import { decimalDigits, orNull, outId, outNumber, outText, outWord } from '../../platform/wire/write.ts'
-import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
+import { salesOfPeriod, taxesOfPeriod, type SalesOfPeriod, type TaxOfPeriod } from './tax-queries.ts'
+import { answerOf, periodOf, REPORT } from './answer.ts'
 import { periodQuery } from './query.ts'
-import type { SalesOfPeriod, TaxOfPeriod } from './tax-queries.ts'
 
 const CATEGORIES = [...TAX_CATEGORIES, 'unsettled'] as const
 type Category = (typeof CATEGORIES)[number]
@@ -24,7 +24,7 @@ const netOf = ({ outputMinor, takenBackMinor, relievedMinor }: TaxOfPeriod): big
   outputMinor - takenBackMinor - relievedMinor
 const netBaseOf = ({ baseMinor, baseTakenBackMinor }: TaxOfPeriod): bigint => baseMinor - baseTakenBackMinor
 
-export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
+const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
   Name: [
     orNull(outText({ description: 'Of the tax; null where no rule taxed, and of what is unsettled' })),
     ({ name }) => name,
@@ -60,7 +60,7 @@ export const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
 const netTurnoverOf = ({ turnoverMinor, turnoverTakenBackMinor }: SalesOfPeriod): bigint =>
   turnoverMinor - turnoverTakenBackMinor
 
-export const salesShape = recordShape<SalesOfPeriod>()('SalesOfPeriod', {
+const salesShape = recordShape<SalesOfPeriod>()('SalesOfPeriod', {
   customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
   Name: [described(outText(), 'The name of the customer.'), ({ customerName }) => customerName],
   countryID: [...country],
@@ -79,35 +79,25 @@ export const salesShape = recordShape<SalesOfPeriod>()('SalesOfPeriod', {
   Tax: amountColumn(({ taxMinor }) => taxMinor, 'Charged less taken back and relieved'),
 })
 
-export const taxCsv: readonly CsvColumn<TaxOfPeriod>[] = [
-  ['Name', ({ name }) => textCell(name)],
-  ['Perc', ({ rate }) => ({ number: rate === null ? null : decimalText(rate) })],
-  ['TaxNumber', ({ taxNumber }) => textCell(taxNumber)],
-  ['CurrencyCode', ({ currency }) => textCell(currency)],
-  ['Base', amountCell(({ baseMinor }) => baseMinor)],
-  ['OutputTax', amountCell(({ outputMinor }) => outputMinor)],
-  ['TaxTakenBack', amountCell(({ takenBackMinor }) => takenBackMinor)],
-  ['Net', amountCell(netOf)],
-  ['Category', (row) => textCell(row.category)],
-  ['countryID', ({ countryId }) => idCell(countryId)],
-  ['countryStateID', ({ stateId }) => idCell(stateId)],
-  ['BaseTakenBack', amountCell(({ baseTakenBackMinor }) => baseTakenBackMinor)],
-  ['NetBase', amountCell(netBaseOf)],
-  ['BadDebtRelief', amountCell(({ relievedMinor }) => relievedMinor)],
-  ['BaseRelieved', amountCell(({ baseRelievedMinor }) => baseRelievedMinor)],
-]
+const TaxQuery = periodQuery(['rate', 'customer'])
 
-export const salesCsv: readonly CsvColumn<SalesOfPeriod>[] = [
-  ['customerID', ({ customerId }) => idCell(customerId)],
-  ['Name', ({ customerName }) => textCell(customerName)],
-  ['countryID', ({ countryId }) => idCell(countryId)],
-  ['VatNo', ({ vatNumber }) => textCell(vatNumber)],
-  ['Category', (row) => textCell(row.category)],
-  ['CurrencyCode', ({ currency }) => textCell(currency)],
-  ['Turnover', amountCell(({ turnoverMinor }) => turnoverMinor)],
-  ['TurnoverTakenBack', amountCell(({ turnoverTakenBackMinor }) => turnoverTakenBackMinor)],
-  ['NetTurnover', amountCell(netTurnoverOf)],
-  ['Tax', amountCell(({ taxMinor }) => taxMinor)],
-]
-
-export const TaxQuery = periodQuery(['rate', 'customer'])
+export const taxReport = readOperation({
+  ...REPORT,
+  id: 'getTaxReport',
+  path: '/v1/reports/tax',
+  summary:
+    'Read the taxes of a period: charged, taken back, relieved, net; by rate, or as a list of sales by customer; as JSON or CSV',
+  query: TaxQuery,
+  success: {
+    status: 200,
+    schema: { anyOf: [taxShape.list.schema, salesShape.list.schema] },
+    media: ['text/csv'],
+  },
+  read: async (db, context, asked) => {
+    const period = await periodOf(db, context, asked.query)
+    const days = `${period.from}-${period.to}`
+    return asked.query.by === 'customer'
+      ? answerOf(context, asked, `sales-${days}`, salesOfPeriod(db, period), salesShape)
+      : answerOf(context, asked, `tax-${days}`, taxesOfPeriod(db, period), taxShape)
+  },
+})

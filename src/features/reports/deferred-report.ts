@@ -1,16 +1,14 @@
+import { readOperation } from '../../platform/http/operation.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
-import { amountCell, type CsvColumn, idCell, textCell } from './csv.ts'
-import { type Deferred, DEFERRED_BY, type DeferredBy } from './deferred.ts'
+import { deferredAsAt, type Deferred, DEFERRED_BY, type DeferredBy } from './deferred.ts'
+import { answerOf, asAtOf, REPORT } from './answer.ts'
 import { SALES_KINDS } from './line-queries.ts'
 import { dateQuery } from './query.ts'
 
 const amount = amountColumn<Deferred>(({ amountMinor }) => amountMinor, 'What belongs to days after the date, net')
-const currencyCell: CsvColumn<Deferred> = ['CurrencyCode', ({ currency }) => textCell(currency)]
-const deferredCell: CsvColumn<Deferred> = ['Deferred', amountCell(({ amountMinor }) => amountMinor)]
-
 const ofMonths = recordShape<Deferred>()('DeferredByMonth', {
   CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
   Month: [outText({ description: 'Month that the amount belongs to, YYYY-MM' }), ({ month }) => month],
@@ -32,22 +30,30 @@ const ofPackages = recordShape<Deferred>()('DeferredByPackage', {
   Deferred: amount,
 })
 
-/** Answers by what is asked for, as JSON and as CSV. */
-export const DEFERRED_FORMS: Readonly<
-  Record<DeferredBy, { shape: RecordShape<Deferred>; csv: readonly CsvColumn<Deferred>[] }>
-> = {
-  month: { shape: ofMonths, csv: [currencyCell, ['Month', ({ month }) => textCell(month)], deferredCell] },
-  package: {
-    shape: ofPackages,
-    csv: [
-      currencyCell,
-      ['Kind', ({ kind }) => textCell(kind)],
-      ['packageID', ({ packageId }) => idCell(packageId)],
-      ['packageCode', ({ code }) => textCell(code)],
-      ['Name', ({ name }) => textCell(name)],
-      deferredCell,
-    ],
-  },
+/** Records by what is asked for. */
+const DEFERRED_SHAPES: Readonly<Record<DeferredBy, RecordShape<Deferred>>> = {
+  month: ofMonths,
+  package: ofPackages,
 }
 
-export const DeferredQuery = dateQuery(DEFERRED_BY)
+const DeferredQuery = dateQuery(DEFERRED_BY)
+
+export const deferredReport = readOperation({
+  ...REPORT,
+  id: 'getDeferredReport',
+  path: '/v1/reports/deferred',
+  summary:
+    'Read the deferred revenue of a day: what invoices until then charged for later days, less credits; by the months it belongs to, or by package; as JSON or CSV',
+  query: DeferredQuery,
+  success: {
+    status: 200,
+    schema: { anyOf: DEFERRED_BY.map((by) => DEFERRED_SHAPES[by].list.schema) },
+    media: ['text/csv'],
+  },
+  read: async (db, context, asked) => {
+    const asAt = await asAtOf(db, context, asked.query)
+    const by = asked.query.by ?? 'month'
+    const rows = deferredAsAt(db, asAt, by)
+    return answerOf(context, asked, `deferred-${asAt.date}`, rows, DEFERRED_SHAPES[by])
+  },
+})
