@@ -2121,6 +2121,20 @@ alter table reminders_sent enable row level security;
 create policy account on reminders_sent to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select on reminders_sent to perennial_app;
 
+create table removed_allocations (
+  account_id bigint not null,
+  allocation_id bigint not null,
+  given_kind text not null,
+  given_id bigint not null,
+  owed_kind text not null,
+  owed_id bigint not null,
+  constraint removed_allocations_pkey PRIMARY KEY (account_id, allocation_id),
+  constraint removed_allocations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+alter table removed_allocations enable row level security;
+create policy account on removed_allocations to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
+grant insert, select on removed_allocations to perennial_app;
+
 create table result_files (
   account_id bigint not null,
   result_file_id bigint generated always as identity not null,

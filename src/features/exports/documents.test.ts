@@ -160,6 +160,31 @@ describe('allocations', () => {
     ])
   })
 
+  test('that were taken away name what they were for beside the reversal, when their payment is gone too', async () => {
+    const { client, customer, invoice, pay } = await shop(separate)
+    const customerID = await customer()
+    const [first, second] = [await invoice(customerID), await invoice(customerID)]
+    const paymentID = await pay(customerID, 30, { Allocations: [{ invoiceID: first.invoiceID, amountApplied: 30 }] })
+    const joined = async () => {
+      const rows = await rowsOf(client, await exportOf(client, { ...JANUARY, Format: 'csv' }))
+      expect(rows.filter(({ Text }) => Text.startsWith('Allocation'))).toEqual([])
+      return rows
+        .filter(({ Text, Account }) => Text.includes(' for ') && Account === 'receivable')
+        .map(({ Number: number, Reference, Text }) => [number, Reference.slice(0, 1), Text])
+    }
+    const about = (number: number) => `Payment ${paymentID} for invoice ${number}`
+    expect(await joined()).toEqual([['1', 'I', about(1)]])
+    const { Allocations: _all, ...payment } = (await client.get(`/v1/payments/${paymentID}`)).body
+    const moved = { ...payment, Allocations: [{ invoiceID: second.invoiceID, amountApplied: 20 }] }
+    expect((await client.put(`/v1/payments/${paymentID}`, moved)).status).toBe(204)
+    expect(await joined()).toEqual([
+      ['1', 'I', `${about(1)} reversed`],
+      ['2', 'I', about(2)],
+    ])
+    expect((await client.delete(`/v1/payments/${paymentID}`)).status).toBe(204)
+    expect(await joined()).toEqual([['2', 'I', `${about(2)} reversed`]])
+  })
+
   test.each([
     ['no code', {}],
     ["the debtor's code", { codes: { unapplied: '10000' } }],

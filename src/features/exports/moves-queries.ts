@@ -150,9 +150,14 @@ const PAID_BY_MOVE = (tx: Transaction, { accounts, debtor }: GlCodes): Fragment 
        and y.account_id = ${tx.account} and y.given_kind = 'payment' and y.given_id = m.document_id
     having count(distinct (y.owed_kind, y.owed_id)) = 1 and min(y.owed_kind) = 'invoice') y on true`
 
-/** Adds what moves m of allocations join: the allocation a, its invoice ai or adjustment ao, and the note an that it gives. */
+/** Adds what moves m of allocations join: the allocation a, as it stands or as it was when it was taken away, its invoice ai or adjustment ao, and the note an that it gives. */
 const JOINED_BY_MOVE = (tx: Transaction): Fragment => fragment`
-  left join allocations a on m.document_type = 'allocation' and a.account_id = ${tx.account} and a.allocation_id = m.document_id
+  left join lateral (
+    select given_kind, given_id, owed_kind, owed_id from allocations
+     where m.document_type = 'allocation' and account_id = ${tx.account} and allocation_id = m.document_id
+    union all
+    select given_kind, given_id, owed_kind, owed_id from removed_allocations
+     where m.document_type = 'allocation' and account_id = ${tx.account} and allocation_id = m.document_id) a on true
   left join invoices ai on ai.account_id = ${tx.account}
        and ai.invoice_id = case when a.owed_kind = 'invoice' then a.owed_id else y.invoice_id end
   left join positive_adjustments ao on a.owed_kind = 'positive_adjustment' and ao.account_id = ${tx.account} and ao.positive_adjustment_id = a.owed_id

@@ -157,8 +157,14 @@ export const sendAllocationUpdates = (tx: Transaction, rows: readonly Allocation
         ${dates(rows, 'endedOn')}::date[]) as r(id, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on)
      where l.account_id = ${tx.account} and l.allocation_id = r.id`)
 
+/** Takes allocations away, without waiting, and keeps what they joined: exports name it beside their entries. */
 export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): void =>
-  tx.send(sql`delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])`)
+  tx.send(sql`
+    with gone as (
+      delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])
+      returning allocation_id, given_kind, given_id, owed_kind, owed_id)
+    insert into removed_allocations (account_id, allocation_id, given_kind, given_id, owed_kind, owed_id)
+    select ${tx.account}, * from gone`)
 
 /** Change of what is allocated of a given document. */
 export interface GivenDelta {
