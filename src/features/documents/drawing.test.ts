@@ -1,10 +1,11 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hasPoppler, textOfPdf } from '../../../test/support/poppler.ts'
 import { readFurtherFonts, useFurtherFonts } from '../../platform/pdf/further-fonts.ts'
+import { boxFont } from '../../platform/pdf/otf.testing.ts'
 import { renderCreditNote } from './credit-note-pdf.ts'
 import type { Drawable } from './document.ts'
 import { sampleCreditNote, sampleInvoice, sampleStatement } from './documents.testing.ts'
@@ -151,4 +152,24 @@ describe('characters that the typeface lacks', () => {
     const plain = sampleInvoice()
     expect((await draw(ONE, { kind: 'invoice', document: plain })).equals(renderInvoice(plain))).toBe(true)
   })
+
+  test('are set in a font with outlines of CFF (.otf) too', () => {
+    const made = mkdtempSync(join(tmpdir(), 'perennial-fonts-'))
+    writeFileSync(join(made, 'box.otf'), boxFont('李'.codePointAt(0)!))
+    const { fonts, leftOut } = readFurtherFonts(made)
+    expect(leftOut).toEqual([])
+    useFurtherFonts(fonts)
+    const sample = sampleInvoice()
+    const pdf = renderInvoice({ ...sample, customer: { ...sample.customer, name: 'Bo 李 & 明 Ltd' } })
+    useFurtherFonts(undefined)
+    rmSync(made, { recursive: true })
+    expect([pdf.includes('+Further1'), pdf.includes('/CIDFontType0C')]).toEqual([true, true])
+    if (hasPoppler) expect(textOfPdf(pdf)).toContain('Bo 李 & \ufffd Ltd')
+  })
+})
+
+test.skipIf(!hasPoppler)('Arabic letters, which are set joined, are read back as they were written', () => {
+  const sample = sampleInvoice()
+  const pdf = renderInvoice({ ...sample, customer: { ...sample.customer, name: 'محمد' } })
+  expect(textOfPdf(pdf)).toContain('محمد')
 })

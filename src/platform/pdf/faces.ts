@@ -3,6 +3,7 @@ import { create, type Font } from 'fontkit'
 import { straight } from '../../kernel/text.ts'
 import { type Glyph, REPLACEMENT, sourceOf } from './face-source.ts'
 import { type FaceName, fontPath } from './font-files.ts'
+import { lettersOfForm } from './joining.ts'
 import { type FurtherFont, furtherFontOf } from './further-fonts.ts'
 
 /**
@@ -15,6 +16,8 @@ export interface Face {
   source: Buffer
   /** The width of text in points at a size in points. */
   widthOf(text: string, size: number): number
+  /** Returns whether the typeface, or a font of the operator's, has a character. */
+  draws(codePoint: number): boolean
   /** The font of the operator's in which a character is set; undefined for the typeface itself. */
   furtherOf(codePoint: number): FurtherFont | undefined
   /** From the top of a line of text to its baseline, in parts of the size. */
@@ -118,7 +121,7 @@ function openFace(name: FaceName): Face {
   const glyphOf = (codePoint: number): Glyph | null => {
     let glyph = glyphs.get(codePoint)
     if (glyph === undefined) {
-      glyph = font.hasGlyphForCodePoint(codePoint) ? font.glyphForCodePoint(codePoint) : null
+      glyph = font.hasGlyphForCodePoint(codePoint) ? readBack(font.glyphForCodePoint(codePoint), codePoint) : null
       glyphs.set(codePoint, glyph)
     }
     return glyph
@@ -137,7 +140,16 @@ function openFace(name: FaceName): Face {
     return (units * size) / font.unitsPerEm
   }
   const source = sourceOf(font, (codePoint) => glyphOf(codePoint) ?? missing)
-  return { source, widthOf, furtherOf, ascent: font.ascent / font.unitsPerEm }
+  const draws = (codePoint: number) => glyphOf(codePoint) !== null || furtherFontOf(codePoint) !== undefined
+  return { source, widthOf, draws, furtherOf, ascent: font.ascent / font.unitsPerEm }
+}
+
+/** Returns a glyph that is read back as the letters whose joined form it draws. */
+function readBack(glyph: Glyph, codePoint: number): Glyph {
+  const letters = lettersOfForm(String.fromCodePoint(codePoint))
+  if (letters === undefined) return glyph
+  const codePoints = [...letters].map((letter) => letter.codePointAt(0))
+  return Object.create(glyph, { codePoints: { value: codePoints } }) as Glyph
 }
 
 interface OpenFurther {
@@ -153,7 +165,7 @@ function openFurther(name: string, path: string): OpenFurther {
   let further = openedFurther.get(path)
   if (!further) {
     const font = create(readFileSync(path)) as Font
-    const glyphOf = (codePoint: number): Glyph => font.glyphForCodePoint(codePoint)
+    const glyphOf = (codePoint: number): Glyph => readBack(font.glyphForCodePoint(codePoint), codePoint)
     further = {
       source: sourceOf(font, glyphOf, name),
       emsOf: (codePoint) => glyphOf(codePoint).advanceWidth / font.unitsPerEm,

@@ -33,3 +33,9 @@ test('an address is broken behind a sign, where one stands late enough in the li
   expect(lines(`a@${'x'.repeat(40)}`).join('')).toBe(`a@${'x'.repeat(40)}`)
   expect(lines(`a@${'x'.repeat(40)}`)[0]?.length).toBeGreaterThan(15)
 })
+
+test('Arabic letters stand joined, from right to left, and the width is that of their forms', () => {
+  const [line] = wrap('محمد 12', 500, how)
+  expect(line?.shown).toBe('12 \ufeaa\ufee4\ufea4\ufee3')
+  expect(line?.width).toBeCloseTo(faceOf('regular').widthOf('12 \ufeaa\ufee4\ufea4\ufee3', 9), 6)
+})

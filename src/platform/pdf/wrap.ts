@@ -1,6 +1,7 @@
 import { hasRightToLeft, linesInOrder } from './direction.ts'
 import { faceOf, plainText } from './faces.ts'
 import type { FaceName } from './font-files.ts'
+import { inJoinedForms } from './joining.ts'
 
 /** Breaking text into lines that fit a width. */
 
@@ -68,13 +69,15 @@ function order(lines: readonly Line[], paragraph: string): void {
 
 /** Returns the lines of a text of one or more paragraphs that are at most `width` points wide; an empty paragraph stays an empty line. */
 export function wrap(text: string, width: number, ink: Ink): Line[] {
-  const { widthOf } = faceOf(ink.face)
+  const { widthOf, draws } = faceOf(ink.face)
   const height = ink.size * LEADING
   const space = widthOf(' ', ink.size)
   const lines: Line[] = []
   const end = (text: string, wide: number, isBroken = false) =>
     lines.push({ text, shown: text, isBroken, width: wide, height, ink })
-  for (const paragraph of plainText(text).split('\n')) {
+  for (const plain of plainText(text).split('\n')) {
+    const isTurned = hasRightToLeft(plain)
+    const paragraph = isTurned ? inJoinedForms(plain, draws) : plain
     const first = lines.length
     const words = paragraph.split(' ').filter((one) => one !== '')
     let line = ''
@@ -93,7 +96,7 @@ export function wrap(text: string, width: number, ink: Ink): Line[] {
       used = widthOf(line, ink.size)
     }
     end(line, used)
-    if (hasRightToLeft(paragraph)) order(lines.slice(first), words.join(' '))
+    if (isTurned) order(lines.slice(first), words.join(' '))
   }
   return lines
 }
