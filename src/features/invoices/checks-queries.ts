@@ -2,6 +2,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../components/brackets.ts'
+import { CHECKED_CHARGE } from './group-by-facts-queries.ts'
 import type { Charge } from './queries.ts'
 import { hashedShapes } from './template-line-queries.ts'
 
@@ -77,10 +78,7 @@ export const listUninvoicedCharges = async (
 ): Promise<UninvoicedCharge[]> =>
   (
     await db.rows<Omit<UninvoicedCharge, 'brackets'> & { brackets: PricedBracketsJson | null }>(sql`
-    select c.charge_id as "id", c.invoice_id as "invoiceId", c.display_order as "displayOrder", c.kind, c.name, c.description, c.quantity,
-           c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from",
-           c.period_until as "until", c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets,
-           c.subscription_id as "subscriptionId", c.stretch, c.item_id as "itemId", c.part, s.customer_id as "customerId", s.currency
+    select ${CHECKED_CHARGE}, s.customer_id as "customerId", s.currency
       from charge_rows c join subscriptions s on s.account_id = ${account} and s.subscription_id = c.subscription_id
      where c.account_id = ${account} and c.invoice_id is null and c.charge_id > ${after} order by c.charge_id limit ${limit}`)
   ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))

@@ -5,6 +5,8 @@ import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { ListLineIdentifiers } from '../ledger/line-identifiers.ts'
+import { bracketsOf, type PricedBracketsJson } from '../components/brackets.ts'
+import type { Charge } from './queries.ts'
 
 /** Invoices and their lines as checks read them, whether these are rows or kept with shapes; and invoices as groups that are alike (decision 39). */
 
@@ -99,6 +101,27 @@ export const listAlikeInvoices = (db: Queryable, account: AccountId, { after, up
   )
 }
 
+/** The columns of a line `c` as checks compute it again. */
+export const CHECKED_CHARGE = fragment`
+  c.charge_id as "id", c.invoice_id as "invoiceId", c.display_order as "displayOrder", c.kind, c.name, c.description, c.quantity,
+  c.unit_price as "unitPrice", c.net_minor as "netMinor", c.gross_minor as "grossMinor", c.period_from as "from", c.period_until as "until",
+  c.whole_from as "wholeFrom", c.whole_until as "wholeUntil", c.price, c.brackets, c.subscription_id as "subscriptionId", c.stretch,
+  c.item_id as "itemId", c.part`
+
+type StoredCharge = Omit<Charge, 'brackets'> & { brackets: PricedBracketsJson | null }
+
+/** Lists the lines of invoices, by identifier of the invoice and in their order on it. */
+export const listCheckedCharges = async (
+  db: Queryable,
+  account: AccountId,
+  ids: readonly InvoiceId[],
+): Promise<Charge[]> =>
+  (
+    await db.rows<StoredCharge>(sql`
+    select ${CHECKED_CHARGE} from charges c
+     where c.account_id = ${account} and c.invoice_id = any(${arrayLiteral(ids)}::bigint[]) order by c.invoice_id, c.display_order`)
+  ).map((row) => ({ ...row, brackets: bracketsOf(row.brackets) }))
+
 export interface CheckedInvoice {
   id: InvoiceId
   customerId: CustomerId
@@ -192,6 +215,16 @@ export function chargedOf(account: AccountId, { after, upTo }: Span, condition: 
         join (select * from invoice_template_charges where account_id = ${account} and template_id = any(array(select distinct template_id from stamped))
                  and ${condition} offset 0) c on c.template_id = i.template_id)`
 }
+
+/** Returns a relation of all lines of some subscriptions; `ids` is a bigint[]. The lines of each invoice with a template are looked up alone. */
+export const linesOfSubscriptions = (account: AccountId, ids: Fragment): Fragment => fragment`
+  select * from charge_rows where account_id = ${account} and subscription_id = any(${ids})
+  union all
+  select c.* from (
+    select i.invoice_id from invoices i
+     where i.account_id = ${account} and i.template_id is not null and i.subscription_id = any(${ids}) and i.customer_id = any(array(
+             select s.customer_id from subscriptions s where s.account_id = ${account} and s.subscription_id = any(${ids}))) offset 0) k
+    cross join lateral (select * from charges where account_id = ${account} and invoice_id = k.invoice_id offset 0) c`
 
 /** Lists the identifiers that lines and taxes of invoices have which were posted in batches: what the hashes of these cover. */
 export const listLineIdentifiers: ListLineIdentifiers = (db, account, ranges) =>

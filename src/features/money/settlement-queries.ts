@@ -78,14 +78,6 @@ export const listSettlementsOfNotes = (db: Queryable, account: AccountId, noteId
 export const listSettlementsOfInvoice = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
   listWhere(db, account, fragment`s.invoice_id = ${invoiceId} and s.ended_on is null`)
 
-/** Lists settlements by their identifiers, ended ones too. */
-export const listSettlements = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
-  listWhere(db, account, fragment`s.settlement_id = any(${arrayLiteral(ids)}::bigint[])`)
-
-/** Lists the old settlements whose entries stand under allocations. */
-export const listSettlementsUnder = (db: Queryable, account: AccountId, allocationIds: readonly Id[]) =>
-  listWhere(db, account, fragment`s.old_allocation_id = any(${arrayLiteral(allocationIds)}::bigint[])`)
-
 /** Invoice with what credit notes and reliefs have settled of it, in minor units. */
 export interface InvoiceToSettle {
   invoiceId: InvoiceId

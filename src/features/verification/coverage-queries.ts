@@ -3,8 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { oneRow, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
-import { chargedOf } from '../invoices/group-by-facts-queries.ts'
-import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
+import { chargedOf, linesOfSubscriptions } from '../invoices/group-by-facts-queries.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
@@ -64,6 +63,6 @@ export const listCoveringCharges = (db: Queryable, account: AccountId, ids: read
   db.rows<CoveringCharge>(sql`
     select charge_id as "id", subscription_id as "subscriptionId", kind, item_id as "itemId", stretch, part, bracket_index as "bracketIndex",
            period_from as "from", period_until as "until", whole_from as "wholeFrom", whole_until as "wholeUntil", credited_from as "creditedFrom"
-      from (${chargesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
+      from (${linesOfSubscriptions(account, fragment`${arrayLiteral(ids)}::bigint[]`)}) c
      where ${COVERING}
      order by subscription_id, charge_id`)

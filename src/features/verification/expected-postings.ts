@@ -11,8 +11,6 @@ import {
 } from '../../engine/money/postings.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listCreditNoteTaxes, listRecoveries } from '../money/adjustment-queries.ts'
-import { listSettlements, listSettlementsUnder, type Settlement } from '../money/settlement-queries.ts'
 import {
   listAllocationRecords,
   listInvoiceRecords,
@@ -20,7 +18,12 @@ import {
   listNegativeRecords,
   listPaymentRecords,
   listPositiveRecords,
+  listPostedNoteTaxes,
+  listPostedRecoveries,
+  listSettlements,
+  listSettlementsUnder,
   type RecordTax,
+  type StoredSettlement,
 } from './expected-postings-queries.ts'
 
 /** Entries that the ledger must have, computed again by the posting rules from the records alone. */
@@ -60,8 +63,8 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
   },
   payment: async (tx, ids) => mapOf(await listPaymentRecords(tx, tx.account, ids), postingsOfPayment),
   async negative_adjustment(tx, ids) {
-    const taxes = taxesBy(await listCreditNoteTaxes(tx, tx.account, ids))
-    const recovered = groupBy(await listRecoveries(tx, tx.account, ids), ({ id }) => id)
+    const taxes = taxesBy(await listPostedNoteTaxes(tx, tx.account, ids))
+    const recovered = groupBy(await listPostedRecoveries(tx, tx.account, ids), ({ id }) => id)
     return mapOf(await listNegativeRecords(tx, tx.account, ids), (row) =>
       postingsOfNegative({ ...row, taxes: taxes.get(row.id) ?? [], recovered: recovered.get(row.id) ?? [] }),
     )
@@ -88,7 +91,7 @@ export const EXPECTED: Readonly<Record<LedgerRecordType, ExpectedOf>> = {
  */
 async function settledPostings(
   tx: Transaction,
-  settlements: readonly Settlement[],
+  settlements: readonly StoredSettlement[],
   key: 'id' | 'oldAllocationId',
 ): Promise<Map<Id, Expected>> {
   const notes = await listNegativeRecords(tx, tx.account, [...new Set(settlements.map(({ noteId }) => noteId))])

@@ -6,7 +6,7 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { BATCHES_AT_ONCE, behindBatches, membersOf } from '../ledger/group-by-facts.ts'
 import { listPostingPacks } from '../ledger/group-by-facts-queries.ts'
-import { type Charge, listCharges } from '../invoices/queries.ts'
+import type { Charge } from '../invoices/queries.ts'
 import {
   AlikeInvoicesReader,
   checkCharge,
@@ -17,6 +17,7 @@ import {
 import {
   type CheckedInvoice,
   findInvoices,
+  listCheckedCharges,
   listInvoicePage,
   listInvoicesOf,
 } from '../invoices/group-by-facts-queries.ts'
@@ -121,7 +122,7 @@ async function checkPage(
 ): Promise<void> {
   const ids = page.map(({ id }) => id)
   const toRead = computed.toRead(page).map(({ id }) => id)
-  const charges = groupBy(await listCharges(tx, tx.account, toRead), ({ invoiceId }) => invoiceId)
+  const charges = groupBy(await listCheckedCharges(tx, tx.account, toRead), ({ invoiceId }) => invoiceId)
   const taxes = groupBy(await listCheckedTaxes(tx, tx.account, toRead), ({ invoiceId }) => invoiceId)
   const applied = new Map((await listAppliedTo(tx, tx.account, 'invoice', ids)).map((sums) => [sums.id, sums]))
   const credited = new Map((await listCreditedOf(tx, tx.account, ids)).map((sum) => [sum.id, sum.creditedMinor]))

@@ -12,9 +12,8 @@ import { groupBy } from '../../kernel/grouping.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { listSettlements, type Settlement } from '../money/settlement-queries.ts'
 import type { Check, Report } from '../../platform/checks/difference.ts'
-import { listPostedInvoiceTaxes } from './expected-postings-queries.ts'
+import { listPostedInvoiceTaxes, listSettlements, type StoredSettlement } from './expected-postings-queries.ts'
 import { eachPage } from '../../platform/checks/pages.ts'
 import {
   type CheckedSettlement,
@@ -106,7 +105,7 @@ async function checkPage(tx: Transaction, page: readonly CheckedSettlement[], re
   const invoiceIds = [...new Set(page.map(({ invoiceId }) => invoiceId))]
   const taxes = groupBy(await listPostedInvoiceTaxes(tx, tx.account, invoiceIds), ({ id }) => id)
   for (const checked of page) {
-    const row = rows.get(checked.id) as Settlement
+    const row = rows.get(checked.id) as StoredSettlement
     checkJoined(checked, row, report)
     if (!row.isOld) checkFacts(checked, row, taxes.get(checked.invoiceId) ?? [], report)
   }
@@ -116,7 +115,7 @@ async function checkPage(tx: Transaction, page: readonly CheckedSettlement[], re
  * Rule: note and invoice are of one customer and currency, the invoice is owed, and a note of the service settles the invoice it was made for.
  * Of a settlement that ended the note may be gone, or have another currency, and the invoice cancelled.
  */
-function checkJoined(checked: CheckedSettlement, { basis, endedOn }: Settlement, report: Report): void {
+function checkJoined(checked: CheckedSettlement, { basis, endedOn }: StoredSettlement, report: Report): void {
   if (endedOn !== null) return
   const { customerId, noteKind, noteInvoiceId, invoiceId } = checked
   const currency = String(checked.currency)
@@ -137,7 +136,7 @@ function checkJoined(checked: CheckedSettlement, { basis, endedOn }: Settlement,
 /** Computes the taxes again from what was settled before. */
 function checkFacts(
   { id, customerId, invoiceCurrency: currency, invoiceTotalMinor }: CheckedSettlement,
-  { taxes, amountMinor, settledBeforeMinor, basis }: Settlement,
+  { taxes, amountMinor, settledBeforeMinor, basis }: StoredSettlement,
   ofInvoice: readonly (TaxAmount & { id: Id })[],
   report: Report,
 ): void {
@@ -165,12 +164,14 @@ function checkFacts(
 }
 
 /** Settlements anew from what was settled before, by gross and net amount. */
-const AGAIN: Record<Settlement['basis'], (invoice: SettlingInvoice, grossMinor: bigint, netMinor: bigint) => Settling> =
-  {
-    amount: settleAmount,
-    relief: settleAmount,
-    lines: (invoice, _gross, netMinor) => settleLines(invoice, netMinor),
-    given_back: (invoice, _gross, netMinor) => settleGivenBack(invoice, netMinor),
-  }
+const AGAIN: Record<
+  StoredSettlement['basis'],
+  (invoice: SettlingInvoice, grossMinor: bigint, netMinor: bigint) => Settling
+> = {
+  amount: settleAmount,
+  relief: settleAmount,
+  lines: (invoice, _gross, netMinor) => settleLines(invoice, netMinor),
+  given_back: (invoice, _gross, netMinor) => settleGivenBack(invoice, netMinor),
+}
 
 const labelOf = ({ name, taxNumber }: TaxAmount): string => (taxNumber === null ? name : `${name} (${taxNumber})`)
