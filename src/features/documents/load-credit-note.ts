@@ -1,4 +1,3 @@
-import type { CreditLine } from '../../engine/subscription/credits.ts'
 import { equals, ZERO } from '../../kernel/decimal.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId } from '../../kernel/ids.ts'
@@ -7,8 +6,7 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { formatsOf } from '../../platform/locale/format.ts'
 import { listInvoiceTaxes } from '../invoices/queries.ts'
 import { takenTaxes, type TaxOfNote, unsettledMinor } from '../money/corrected.ts'
-import { listCreditLines } from '../money/credit-note-queries.ts'
-import { isReasonOfService, reasonOfNote } from '../money/note-reason.ts'
+import { linesOfNote, paperReason } from '../money/note-paper.ts'
 import type { NegativeRecord } from '../money/types.ts'
 import type { CorrectedInvoice, CreditNoteDocument, DocumentTax } from './document.ts'
 import { daysText, loadHead } from './load-head.ts'
@@ -28,7 +26,7 @@ export async function loadCreditNoteDocument(
   const taken = takenTaxes(note.settlements)
   const [head, lines, invoices, taxes] = await Promise.all([
     loadFrozen(db, account.id, note).then((frozen) => loadHead(db, context, note.customerId, frozen)),
-    note.lines.length === 0 ? [] : listCreditLines(db, account.id, note.id),
+    linesOfNote(db, account.id, note),
     loadCorrected(db, context, note),
     withReasons(db, account.id, taken),
   ])
@@ -50,7 +48,7 @@ export async function loadCreditNoteDocument(
     taxes,
     unsettledMinor: unsettledMinor(note),
     totalMinor: note.amountMinor,
-    reason: reasonOf(note, lines, letter.locale),
+    reason: paperReason(note, lines, letter.locale),
   }
 }
 
@@ -85,10 +83,4 @@ async function loadCorrected(
     const taxMinor = own.reduce((sum, { taxes }) => sum + sumMinor(taxes), 0n)
     return head ? [{ number: head.number, date: head.date, grossMinor, netMinor: grossMinor - taxMinor }] : []
   })
-}
-
-/** Returns why a note was made: what the service wrote is written anew, in the language of the document. */
-function reasonOf({ reason, memo, subscriptionId }: NegativeRecord, lines: readonly CreditLine[], locale: string) {
-  if (reason !== null || memo === null || subscriptionId === null) return reason ?? memo
-  return isReasonOfService(memo, subscriptionId) ? reasonOfNote(locale, subscriptionId, lines) : memo
 }

@@ -18,7 +18,7 @@ import {
 } from './batch-queries.ts'
 import { joinedIdentifiers, type LineIdentifiers, textOfIdentifiers } from './line-identifiers.ts'
 import { LEDGER } from './packed.ts'
-import type { HasUnapplied } from './queries.ts'
+import type { HasUnapplied } from './post.ts'
 
 /**
  * Posting invoices that are issued together by their shapes (decision 33): what a shape posts is kept once, and a batch of invoices refers to it. Customers are

@@ -3,7 +3,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { OfMany, Transaction } from '../../platform/database/database.ts'
-import { type ChainLink, entriesStatement, type EntryRow, type HasUnapplied } from './queries.ts'
+import { type ChainLink, entriesStatement, type EntryRow } from './queries.ts'
 
 /** Posting to the ledger, in the transaction of what causes it; the customers are locked by the caller. */
 
@@ -93,3 +93,9 @@ export const hashedTextOf = (e: Omit<EntryRow, 'customerId' | 'currency' | 'post
     e.amountMinor,
     e.dated,
   ].join('\u001f')}`
+
+/** Customers that have unallocated money of a currency after it. */
+export interface HasUnapplied {
+  customerId: CustomerId
+  currency: string
+}

@@ -31,12 +31,6 @@ export interface EntryRow {
   postedAt: Instant
 }
 
-/** Customers that have unallocated money of a currency after it. */
-export interface HasUnapplied {
-  customerId: CustomerId
-  currency: string
-}
-
 /** Parts of a statement that move totals and heads by the links of `l`, where most have totals already: an update costs half of an insert that finds a conflict. */
 const linking = (account: AccountId) => fragment`
     moved as (

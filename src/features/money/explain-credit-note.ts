@@ -8,6 +8,7 @@ import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { listCreditNoteTaxes } from './adjustment-queries.ts'
 import { listCreditLines } from './credit-note-queries.ts'
+import { linesOfNote } from './note-paper.ts'
 import { listInvoiceNumbers } from './open-queries.ts'
 import type { NegativeRecord } from './types.ts'
 import { listToSettle } from './settlement-queries.ts'
@@ -79,7 +80,7 @@ type ExplainedAmounts = Omit<ExplainedNote, 'settlements'>
 async function explainAmounts(db: Queryable, account: AccountId, note: NegativeRecord): Promise<ExplainedAmounts> {
   if (note.invoiceId === null) {
     const { taxes, whyNone } = taxesOfCaller(note)
-    const lines = note.lines.length === 0 ? [] : await listCreditLines(db, account, note.id)
+    const lines = await linesOfNote(db, account, note)
     return explained(note, taxes, lines, whyNone)
   }
   const { invoiceId } = note

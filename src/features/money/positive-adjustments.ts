@@ -24,7 +24,6 @@ import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
-import type { WantedGiven } from './resolve-givens.ts'
 import { fieldOfAmount } from './allocate.ts'
 import { checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
@@ -319,4 +318,11 @@ function checkGiven(positive: PositiveAdjustment, given: GivenDocument, field: s
       field,
     )
   if (given.isFailed) throw conflict('payment_failed', `${label} has failed; nothing of it can be allocated.`, field)
+}
+
+export interface WantedGiven {
+  /** The allocation that the entry edits; null for a new one. */
+  id: Id | null
+  given: GivenRef
+  amountMinor: bigint
 }
