@@ -157,8 +157,7 @@ describe('arrows', () => {
   const DOORS_MAX: Record<string, number> = {
     events: 10,
     invoices: 16,
-    ledger: 11,
-    money: 23,
+    money: 22,
     'payment-methods': 10,
     'subscription-components': 10,
     subscriptions: 11,

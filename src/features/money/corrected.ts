@@ -1,9 +1,6 @@
-import type { TaxAmount } from '../../engine/money/postings.ts'
-import { decimalText } from '../../kernel/decimal.ts'
 import { groupBy } from '../../kernel/grouping.ts'
-import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
-import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { completeFirst } from './allocation-queries.ts'
@@ -51,45 +48,9 @@ export const completeNotes = (db: Queryable, account: AccountId, rows: readonly 
     return notes.map((note) => ({ ...note, ...correctedOf(note.id) }))
   })
 
-/** Tax that a note takes back of an invoice, and the net amount that it was charged on. */
-export interface TaxOfNote extends TaxAmount {
-  invoiceId: InvoiceId
-  invoiceNumber: bigint | null
-  baseMinor: bigint
-  category: TaxCategory | null
-}
-
-/** Adds up the taxes of settlements: one sum for each tax of each invoice, in the order of the settlements. */
-export function takenTaxes(settlements: readonly Settlement[]): TaxOfNote[] {
-  const sums = new Map<string, TaxOfNote>()
-  for (const { invoiceId, invoiceNumber, amountMinor: grossMinor, taxes } of settlements) {
-    const invoice = { invoiceId, invoiceNumber }
-    const baseMinor = grossMinor - sumMinor(taxes)
-    const places = new Map<string, number>()
-    for (const { name, rate, taxNumber, category, amountMinor } of taxes) {
-      const label = JSON.stringify([name, decimalText(rate), taxNumber])
-      // An invoice may have two taxes that are alike.
-      const place = (places.get(label) ?? 0) + 1
-      places.set(label, place)
-      const key = `${invoiceId} ${place} ${label}`
-      const sum = sums.get(key) ?? { ...invoice, name, rate, taxNumber, category, baseMinor: 0n, amountMinor: 0n }
-      sums.set(key, {
-        ...sum,
-        baseMinor: sum.baseMinor + baseMinor,
-        amountMinor: sum.amountMinor + amountMinor,
-      })
-    }
-  }
-  return [...sums.values()]
-}
-
 /** Returns what all taxes of settlements come to, in minor units. */
 export const taxesTaken = (settlements: readonly Settlement[]): bigint =>
   settlements.reduce((sum, { taxes }) => sum + sumMinor(taxes), 0n)
-
-/** Returns what of a note corrects no invoice, in minor units. */
-export const unsettledMinor = ({ amountMinor, settlements }: { amountMinor: bigint } & Corrected): bigint =>
-  amountMinor - sumMinor(settlements)
 
 /** Returns the identifier and the number of the only invoice that settlements correct; undefined for none or several. */
 export function onlyInvoiceOf(

@@ -31,7 +31,8 @@ import {
   outWord,
 } from '../../platform/wire/write.ts'
 import type { PositiveAdjustment } from './adjustment-queries.ts'
-import { onlyInvoiceOf, takenTaxes, taxesTaken, type TaxOfNote, unsettledMinor } from './corrected.ts'
+import { onlyInvoiceOf, taxesTaken } from './corrected.ts'
+import { takenTaxes, type TaxOfNote, unsettledMinor } from './note-paper.ts'
 import { METHODS } from './payment-queries.ts'
 import type { PaymentRecord, PositiveRecord } from './records.ts'
 import { allocatedStatus, paymentStatus } from './rules.ts'

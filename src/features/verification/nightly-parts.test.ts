@@ -9,7 +9,7 @@ import { paymentOf } from '../money/money.testing.ts'
 import { NIGHTS } from '../../platform/checks/pages.ts'
 import { verifyAccount } from '../../checks.ts'
 
-/** Large accounts are verified in parts: what is new each night, and all the rest once in a round of nights. */
+/** Large accounts are verified in portions: what is new each night, and all the rest once in a round of nights. */
 
 const service = await startTestService()
 const superuser = new pg.Client(clientConfig(service.connection, undefined))

@@ -19,7 +19,7 @@ import type { Verification, VerifyAccount } from './verify.ts'
 
 /**
  * The nightly verification: every account once a night, by whichever worker comes first; a large one what was posted since its last clean night
- * and one part in NIGHTS of all the rest. What it found is kept for /metrics. Chains of the
+ * and one portion in NIGHTS of all the rest. What it found is kept for /metrics. Chains of the
  * ledger that hold are sealed as they are, with the events; those that do not are left under the seal that shows it.
  */
 
@@ -34,7 +34,7 @@ const PART_ABOVE = 200_000
 export interface NightlyDeps {
   db: Database
   realClock: RealClock
-  /** Entries of the ledger above which an account is verified in parts; unless it is given, PART_ABOVE. */
+  /** Entries of the ledger above which an account is verified in portions; unless it is given, PART_ABOVE. */
   partAbove?: number
   /** Most events of a seal; unless it is given, as many as `sealEvents` takes. */
   eventsOfSeal?: number
@@ -123,7 +123,7 @@ async function verifyAndSeal(
   }
   await db.transaction(account, async (tx) => {
     const { differences, ends } = found
-    // Parts follow a clean night only: what differs is found again each night until it is mended.
+    // Portions follow a clean night only: what differs is found again each night until it is mended.
     const progress = differences > 0 ? null : { turn: part ? (part.turn + 1) % NIGHTS : 0, since: below, ends }
     await finishVerification(tx, instantOf(realClock()), differences, progress)
     await releaseLease(tx, lease)

@@ -21,7 +21,7 @@ export interface Verification {
   invoices: number
   /** Nothing differs in the chains of the ledger, so that they may be sealed as they are. */
   isChained: boolean
-  /** Everything was verified, not a part of it. */
+  /** Everything was verified, not a portion of it. */
   isWhole: boolean
   /** Last record that was there of each list. */
   ends: Ends
@@ -33,7 +33,7 @@ export interface Verifying {
   goOn?: GoOn
   /** Learns how many of the checks are done. */
   onChecks?: (done: number, total: number) => void
-  /** Everything is verified unless a part is named. */
+  /** Everything is verified unless a portion is named. */
   part?: Part | undefined
 }
 
@@ -64,7 +64,7 @@ async function runChecks(
   await makeReadOnly(tx)
   const ends: Record<string, bigint> = {}
   const found = { account: tx.account, differences: 0, invoices: 0, isChained: true, isWhole: part === undefined, ends }
-  // Those that cannot be done in parts, each in its turn.
+  // Those that cannot be done in portions, each in its turn.
   const atOnce = checks.filter(({ isAtOnce }) => isAtOnce)
   for (const [place, check] of checks.entries()) {
     onChecks(place, checks.length)

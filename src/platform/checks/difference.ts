@@ -54,7 +54,7 @@ export type Report = (difference: Omit<Difference, 'account' | 'check'>) => void
  */
 export interface Check {
   name: string
-  /** It cannot be done for a part of the account. Where a night verifies parts, such checks take turns. */
+  /** It cannot be done for a portion of the account. Where a night verifies portions, such checks take turns. */
   isAtOnce?: true
   /** A seal covers what it compares: while it finds a difference, nothing is sealed. */
   isOfSeals?: true

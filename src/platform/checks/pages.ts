@@ -11,7 +11,7 @@ export const NIGHTS = 7
 /** Identifiers that take their turn together: many pages, so that few are read in vain, and few of what an account has. */
 const BLOCK = 16_384n
 
-/** A part of an account, as one night verifies it. */
+/** A portion of an account, as one night verifies it. */
 export interface Part {
   /** From 0 until NIGHTS: of every list the blocks whose turn it is. */
   turn: number
@@ -24,7 +24,7 @@ export interface Part {
 /** By check and place of the list in it. */
 export type Ends = Readonly<Record<string, Id>>
 
-/** How a check reads: all, or a part. */
+/** How a check reads: all, or a portion. */
 export interface CheckReading {
   /** Called between pages; throws to end the work. */
   goOn: GoOn
