@@ -157,6 +157,7 @@ describe('arrows', () => {
   const DOORS_MAX: Record<string, number> = {
     events: 10,
     invoices: 16,
+    ledger: 10,
     money: 22,
     'payment-methods': 10,
     'subscription-components': 10,
