@@ -28,10 +28,10 @@ export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
   eventID: [described(outId(), identifies('event')), ({ id }) => id],
   Type: [described(outWord(EVENT_TYPES), 'What happened.'), ({ type }) => type],
   RecordType: [
-    described(outWord(RECORD_TYPES), 'The kind of record that the entry is about.'),
+    described(outWord(RECORD_TYPES), 'The kind of record that the event is about.'),
     ({ type }) => recordTypeOf(type),
   ],
-  RecordID: [described(outId(), identifies('record that the entry is about')), ({ recordId }) => recordId],
+  RecordID: [described(outId(), identifies('record that the event is about')), ({ recordId }) => recordId],
   customerID: [described(orNull(outId()), identifies('customer')), ({ customerId }) => customerId],
   Date: [
     described(outDate('Instant'), 'When it happened, by the clock of the account.'),

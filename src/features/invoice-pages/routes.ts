@@ -14,7 +14,10 @@ import { findLinkedInvoice } from './queries.ts'
 
 /** The link of an invoice's page, for callers who send it themselves. */
 
-const LinkOut = outObject({ Url: described(outText(), 'The address that is called.') }, 'InvoiceLink')
+const LinkOut = outObject(
+  { Url: described(outText(), 'The address of the page on which the customer sees the invoice.') },
+  'InvoiceLink',
+)
 
 const tag = 'Invoices'
 

@@ -119,7 +119,7 @@ export const invoiceInputs = {
   isDraft: described(
     optional(flag()),
     'Whether it stays a draft: without a number, owed by nobody, and open for edits.',
-    LEFT_OUT.false,
+    'Left out, it is false; an edit leaves it as it is.',
   ),
   ...collectionIn,
   isCollectionHold: described(

@@ -61,7 +61,7 @@ export const archivedFileShape = outObject(
     ),
     Matched: described(orNull(outInteger()), 'How many of its lines belong to a payment.'),
     Applied: described(orNull(outInteger()), 'How many of its lines changed something automatically.'),
-    Payments: described(orNull(outInteger()), 'The lines of the batch; null in lists, which leave them out.'),
+    Payments: described(orNull(outInteger()), 'How many different payments it changed.'),
     AlreadyKnown: described(orNull(outInteger()), 'How many of its lines said what an earlier file had said.'),
     Unmatched: described(orNull(outInteger()), 'How many of its lines belong to no payment.'),
     OtherAccounts: described(orNull(outInteger()), 'Statements of other accounts, which were passed over.'),

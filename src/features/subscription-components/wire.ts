@@ -85,7 +85,7 @@ const componentInputs = {
   ),
   componentVersionNumber: described(
     optional(whole(1, 2_147_483_647)),
-    'The number of the component version in force.',
+    'The number of the component version that is taken.',
     'Left out, componentVersionID names the version, else it is the default one.',
   ),
   Memo: described(optional(longText()), 'A note of your own on the component.', LEFT_OUT.none),

@@ -52,7 +52,7 @@ const changeInputs = {
   ),
   packageVersionNumber: described(
     optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
-    'The number of the package version in force.',
+    'The number of the package version that is taken.',
     'Left out, packageVersionID names the version, else it is the default one.',
   ),
   packageRateTermID: described(
