@@ -2404,6 +2404,7 @@ create table subscription_billing (
   constraint subscription_billing_cycle CHECK ((((due_in_cycle_on IS NULL) = (cycle_day IS NULL)) AND ((due_in_cycle_on IS NULL) OR (due_on IS NULL)))),
   constraint subscription_billing_onward CHECK ((next_from > last_from))
 );
+alter index subscription_billing_pkey set (fillfactor=60);
 alter table subscription_billing set (fillfactor=50);
 CREATE INDEX subscription_billing_cycles ON subscription_billing USING btree (account_id, cycle_day, customer_id, subscription_id) WHERE (cycle_day IS NOT NULL);
 CREATE INDEX subscription_billing_due ON subscription_billing USING btree (account_id, due_on, customer_id, subscription_id) WHERE (due_on IS NOT NULL);

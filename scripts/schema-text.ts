@@ -24,14 +24,19 @@ export async function schemaText(root: string): Promise<string> {
     const roles = await prepareRoles(postgres.connection)
     await migrate(postgres.connection, roles.owner, join(root, 'db', 'migrations'))
     await client.connect()
-    await client.query('set search_path = perennial')
-    const sections = [await tables(client), await views(client), await functions(client), await triggers(client)]
-    return `${[HEADER, ...sections.flat()].join('\n')}\n`
+    return await readSchema(client)
   } finally {
     await client.end()
     await postgres.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
+}
+
+/** Returns the shape of the database that a client of its owner is connected to. */
+export async function readSchema(client: pg.Client): Promise<string> {
+  await client.query('set search_path = perennial')
+  const sections = [await tables(client), await views(client), await functions(client), await triggers(client)]
+  return `${[HEADER, ...sections.flat()].join('\n')}\n`
 }
 
 const texts = async (client: pg.Client, query: string, values: unknown[] = []): Promise<string[]> =>
@@ -77,6 +82,10 @@ const CONSTRAINTS = `
 /** How full pages are made, and columns that are stored otherwise than their type is. */
 const OPTIONS = `
   select 'alter table ' || relname || ' set (' || array_to_string(reloptions, ', ') || ')' as text from pg_class where oid = $1::regclass and reloptions is not null
+  union all
+  select 'alter index ' || c.relname || ' set (' || array_to_string(c.reloptions, ', ') || ')'
+    from pg_constraint k join pg_class c on c.oid = k.conindid
+   where k.conrelid = $1::regclass and k.contype in ('p', 'u') and c.reloptions is not null
   union all
   select 'alter table ' || $1 || ' alter column ' || a.attname || ' set storage '
          || case a.attstorage when 'e' then 'external' when 'm' then 'main' when 'p' then 'plain' else 'extended' end
