@@ -95,7 +95,7 @@ describe('beside a running service', () => {
 describe('without a running service', () => {
   test('a command starts the database for its own duration, and leaves it to the next', async () => {
     const env = { DATA_DIR: testFolder() }
-    expect(JSON.parse((await runProgram(['migrate', '--json'], env)).out).Migrated).toContain('0001_foundation.sql')
+    expect(JSON.parse((await runProgram(['migrate', '--json'], env)).out).Migrated).toContain('0001_schema.sql')
     expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0, out: 'The database is up to date.\n' })
     expect(await runProgram(['account', 'list', '--json'], env)).toMatchObject({ code: 0, out: '[]\n' })
     expect(await runProgram(['key', 'list'], env)).toMatchObject({ code: 1, err: /account create/ })

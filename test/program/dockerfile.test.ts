@@ -118,7 +118,13 @@ describe('the Dockerfile', () => {
       'test/x.ts',
     ])
       expect([path, isInContext(path)]).toEqual([path, false])
-    for (const path of ['src/main.ts', 'db/migrations/0001_foundation.sql', 'package.json', '.npmrc'])
+    for (const path of [
+      'src/main.ts',
+      'db/migrations/0001_schema.sql',
+      'db/before-0.1.0.sql.gz',
+      'package.json',
+      '.npmrc',
+    ])
       expect([path, isInContext(path)]).toEqual([path, true])
   })
 })

@@ -14,7 +14,7 @@ const KILLS = Number(process.env['FILE_KILLS'] ?? 12)
 const [DEBITS, STRANGERS] = [3, 1100]
 const STATEMENTS = 16
 const AMOUNT = 115
-/** What each portion writes at some point. */
+/** Tables that each portion writes at some point. */
 const HELD = ['result_lines', 'payment_bookings', 'result_files', 'bank_references', 'payments']
 
 const entry = (amount: string, reference: string, day: string, inside: string) =>

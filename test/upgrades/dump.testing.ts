@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import pg from 'pg'
 import { inject } from 'vitest'
 import type { Connection } from '../../src/platform/database/database.ts'
-import { clientConfig } from '../../src/platform/database/open-database.ts'
-import { migrate } from '../../src/platform/database/migrations.ts'
+import { type Migration, migrate } from '../../src/platform/database/migrations.ts'
 import { prepareRoles } from '../../src/platform/database/roles.ts'
+import { withOwner } from '../support/owner-client.ts'
 import type { SentFile } from './firm.ts'
+
+export const MIGRATIONS = new URL('../../db/migrations', import.meta.url).pathname
 
 /** Dumps of databases as earlier programs left them, and how one is loaded and upgraded. README.md says how they were made. */
 
@@ -30,22 +31,32 @@ export const besideDump = (name: string): BesideDump => JSON.parse(unpacked(`${n
 /** Returns a dump as SQL that the driver takes at once. */
 export const dumpText = (name: string): string => unpacked(`${name}.sql.gz`)
 
-/** Loads a dump into a new database by the driver. */
-export async function loadDump(name: string): Promise<Connection> {
+/** Makes a database without a schema. */
+export async function emptyDatabase(): Promise<Connection> {
   const server = inject('databaseServer')
   const database = `test_upgrade_${randomBytes(6).toString('hex')}`
-  const query = async (connection: Connection, text: string) => {
-    const client = new pg.Client(clientConfig(connection, undefined))
-    await client.connect()
-    await client.query(text).finally(() => client.end())
-  }
-  await query({ ...server, database: 'postgres' }, `create database ${database}`)
-  await query({ ...server, database }, dumpText(name))
+  await withOwner({ ...server, database: 'postgres' }, (client) => client.query(`create database ${database}`))
   return { ...server, database }
 }
 
+/** Loads a dump into a new database by the driver. */
+export async function loadDump(name: string): Promise<Connection> {
+  const connection = await emptyDatabase()
+  await withOwner(connection, (client) => client.query(dumpText(name)))
+  return connection
+}
+
 /** Brings a database up to date as a start of the service does, and returns the names of the migrations that ran. */
-export async function upgrade(connection: Connection): Promise<string[]> {
+export async function upgrade(connection: Connection, folder = MIGRATIONS): Promise<string[]> {
   const { owner } = await prepareRoles(connection)
-  return migrate(connection, owner, new URL('../../db/migrations', import.meta.url).pathname)
+  return migrate(connection, owner, folder)
+}
+
+/** Returns the rows of a database that say which migrations ran. */
+export const appliedTo = async (connection: Connection): Promise<Pick<Migration, 'version' | 'name' | 'hash'>[]> => {
+  const rows: Pick<Migration, 'version' | 'name' | 'hash'>[] = []
+  await withOwner(connection, async (client) => {
+    rows.push(...(await client.query('select version, name, hash from perennial.migrations order by version')).rows)
+  })
+  return rows
 }

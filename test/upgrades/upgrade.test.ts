@@ -1,24 +1,15 @@
 import { expect, test } from 'vitest'
-import { readMigrations } from '../../src/platform/database/migrations.ts'
+import { readMigrations, readOlderMigrations } from '../../src/platform/database/migrations.ts'
 import { clientOf, startTestService, type TestClient } from '../support/app.ts'
-import { withOwner } from '../support/owner-client.ts'
 import { differencesOf } from '../support/shop.ts'
-import { besideDump, loadDump, upgrade } from './dump.testing.ts'
+import { appliedTo, besideDump, loadDump, MIGRATIONS, upgrade } from './dump.testing.ts'
 
 /** A database as the program left it before 0.1.0, upgraded: its books are right, and what was answered then is answered now. */
 
 const NAME = 'before-0.1.0'
 const beside = besideDump(NAME)
 const connection = await loadDump(NAME)
-const applied = async () => {
-  let versions: number[] = []
-  await withOwner(connection, async (client) => {
-    const { rows } = await client.query<{ version: number }>('select version from perennial.migrations order by 1')
-    versions = rows.map(({ version }) => version)
-  })
-  return versions
-}
-const before = await applied()
+const before = await appliedTo(connection)
 const ran = await upgrade(connection)
 const service = await startTestService({
   connection,
@@ -33,11 +24,15 @@ const clients: Record<string, TestClient> = Object.fromEntries(
 )
 const names = Object.keys(clients)
 
-test('what it lacked of the migrations ran, and no other', async () => {
-  const all = await readMigrations(new URL('../../db/migrations', import.meta.url).pathname)
-  expect(before).toContain(119)
-  expect(ran).toEqual(all.filter(({ version }) => !before.includes(version)).map(({ name }) => name))
-  expect(await applied()).toEqual(all.map(({ version }) => version))
+test('what it lacked of the older migrations ran, and the row of the first one took the place of theirs', async () => {
+  const [present, older] = [await readMigrations(MIGRATIONS), await readOlderMigrations(MIGRATIONS)]
+  expect(before.map(({ version }) => version)).toContain(119)
+  // They stand as they ran.
+  for (const { version, hash } of before)
+    expect([version, older.find((one) => one.version === version)?.hash]).toEqual([version, hash])
+  const lacking = older.filter(({ version }) => !before.some((one) => one.version === version))
+  expect(ran).toEqual([...lacking, ...present.slice(1)].map(({ name }) => name))
+  expect(await appliedTo(connection)).toEqual(present.map(({ version, name, hash }) => ({ version, name, hash })))
   expect(await upgrade(connection)).toEqual([])
 })
 

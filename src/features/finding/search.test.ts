@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
@@ -346,38 +345,5 @@ describe('searching customers', () => {
     expect(counted.headers['total-count']).toBe('1000')
     const past = await client.get('/v1/payments?q=po%2077&page=99&page_size=200')
     expect(past.headers['link']).toContain('page=5&')
-  })
-
-  test('the migration fills the words that the service would write', async () => {
-    const client = await service.newAccount()
-    const customerID = await add(client, {
-      Name: 'Zoë',
-      LastName: "O'Neill-Groß",
-      Company: 'Müller & Søn',
-      Email: 'a.b@c-d.example',
-      Tel: '+49 (30) 1',
-    })
-    await client.post('/v1/invoices', {
-      customerID,
-      poNumber: 'PO/7-ß',
-      Reference: '-R9-',
-      Charges: [{ UnitCostEx: 1 }],
-    })
-    const money = { customerID, CurrencyCode: 'USD', Date: '2027-01-01', Amount: 5, Allocations: [] }
-    await client.post('/v1/payments', { ...money, Method: 'eft', Ref: 'wire 5' })
-    await client.post('/v1/credits', money)
-    const words = async () =>
-      (
-        await owner.query<{ word: string }>(
-          `select list || ' ' || word as word from record_words where account_id = $1 order by 1`,
-          [client.id],
-        )
-      ).rows
-    const written = await words()
-    await owner.query('delete from record_words')
-    const migration = readFileSync(new URL('../../../db/migrations/0089_words_of_records.sql', import.meta.url), 'utf8')
-    await owner.query(`set search_path = perennial; ${migration.slice(migration.indexOf('do $$'))}`)
-    expect(written.length).toBeGreaterThan(10)
-    expect(await words()).toEqual(written)
   })
 })

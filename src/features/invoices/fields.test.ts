@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import pg from 'pg'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
-import { clientConfig } from '../../platform/database/open-database.ts'
 import { paymentOf } from '../money/money.testing.ts'
 import { addPackage } from '../../../test/support/shop.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type PlainFields } from './fields.ts'
@@ -11,11 +8,6 @@ import { spellingOf } from './fields-wire.ts'
 /** The plain fields in every place that could have forgotten one, and the event of an issue, which never changes. */
 
 const service = await startTestService()
-const owner = new pg.Client(clientConfig(service.connection, undefined))
-await owner.connect()
-afterAll(() => owner.end())
-
-const MIGRATION = new URL('../../../db/migrations/0015_notes_of_issue.sql', import.meta.url)
 
 /** Two different values of each plain field. */
 const SAMPLES: Record<keyof PlainFields, readonly [string, string]> = {
@@ -144,24 +136,6 @@ describe('the event of an issue', () => {
       Balance: 11.5,
     })
   })
-})
-
-test('events that kept no Notes, of an older version, say what the invoice said when it was issued', async () => {
-  const { client, customerID } = await shop()
-  const { packageID } = await addPackage(client)
-  await client.post('/v1/subscriptions', { customerID, packageID })
-  const lines = [{ UnitCostEx: 10 }]
-  await client.post('/v1/recurring-invoices', {
-    customerID,
-    RecurInvoiceCharges: lines,
-    InvoiceNotes: 'Of the contract',
-  })
-  await client.post('/v1/recurring-invoices', { customerID, RecurInvoiceCharges: lines })
-  const before = await issuedEvents(client)
-  expect(before.map(({ Record }) => Record.Notes)).toEqual(['Thanks', 'Of the contract', 'Thanks'])
-  await owner.query(`update perennial.event_rows set record = record - 'Notes' where account_id = $1`, [client.id])
-  await owner.query(`set search_path = perennial; ${readFileSync(MIGRATION, 'utf8')}`)
-  expect(await issuedEvents(client)).toEqual(before)
 })
 
 describe('a plain field', () => {

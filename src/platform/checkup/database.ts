@@ -4,7 +4,7 @@ import { type Config, ConfigFailure } from '../config.ts'
 import type { Connection } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
-import { readMigrations } from '../database/migrations.ts'
+import { readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { shownServer } from '../database/open.ts'
 import { APP_ROLE } from '../database/roles.ts'
 import { ServerClient } from '../database/server-client.ts'
@@ -282,8 +282,11 @@ async function checkMigrations(
   root: string,
 ): Promise<Finding[]> {
   const about = 'migrations'
-  const known = await readMigrations(join(root, 'db', 'migrations'))
-  if (schemaOwner === null) return [fine(about, `the database is empty; the first start runs all ${known.length}`)]
+  const folder = join(root, 'db', 'migrations')
+  if (schemaOwner === null) {
+    const all = await readMigrations(folder)
+    return [fine(about, `the database is empty; the first start runs ${all.map(({ name }) => name).join(', ')}`)]
+  }
   if (!isSuperuser && !isAppMember) return []
   const { rows: found } = await client.query<{ is: boolean }>(
     `select to_regclass('perennial.migrations') is not null as "is"`,
@@ -293,6 +296,7 @@ async function checkMigrations(
         'select version, name, hash from perennial.migrations order by version',
       )
     : { rows: [] }
+  const { known, lacking } = await stateOfMigrations(folder, rows)
   const newest = known.at(-1)?.version ?? 0
   const foreign = rows.find(({ version }) => version > newest)
   if (foreign)
@@ -312,16 +316,15 @@ async function checkMigrations(
         'use the program that was released, not a changed one',
       ),
     ]
-  const missing = known.filter(({ version }) => !rows.some((one) => one.version === version))
-  if (missing.length > 0)
+  if (lacking.length > 0)
     return [
       doubtful(
         about,
-        `${missing.map(({ name }) => name).join(', ')} did not run yet`,
+        `${lacking.map(({ name }) => name).join(', ')} did not run yet`,
         'the next start runs them, or "perennial migrate" does',
       ),
     ]
-  return [fine(about, `all ${known.length} have run`)]
+  return [fine(about, `up to date with ${known.at(-1)?.name}`)]
 }
 
 /** Checks that the keys open what is sealed; a database without stored data keys has nothing that could show it. */

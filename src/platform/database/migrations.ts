@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as rest } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import type pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { type Connection, WHOLE_STATEMENT_MS } from './database.ts'
@@ -21,26 +23,67 @@ export interface Migration {
 
 const NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
 
+const migrationOf = (name: string, text: string): Migration => ({
+  version: Number(name.slice(0, 4)),
+  name,
+  text,
+  hash: createHash('sha256').update(text).digest('hex'),
+})
+
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(join(folder, name), 'utf8')
-      return { version: Number(name.slice(0, 4)), name, text, hash: createHash('sha256').update(text).digest('hex') }
-    }),
-  )
+  return Promise.all(names.map(async (name) => migrationOf(name, await readFile(join(folder, name), 'utf8'))))
+}
+
+/** The line before each migration in the file of those that version 0.1.0 replaced by one. */
+const NAMED = /^-- file (\d{4}_[a-z0-9_]+\.sql)\n/m
+
+/** Returns the migrations before version 0.1.0, as they ran: decision 54. */
+export async function readOlderMigrations(folder: string): Promise<Migration[]> {
+  const packed = await readFile(join(folder, '..', 'before-0.1.0.sql.gz'))
+  const [, ...parts] = (await promisify(gunzip)(packed)).toString('utf8').split(NAMED)
+  const older: Migration[] = []
+  for (let at = 0; at < parts.length; at += 2) older.push(migrationOf(parts[at] as string, parts[at + 1] as string))
+  return older
+}
+
+/** Migrations that a database has, and those it lacks. */
+export interface MigrationState {
+  /** Whether it was made before version 0.1.0, and has not got over all older migrations. */
+  isOlder: boolean
+  /** Migrations that a database of its age may have. */
+  known: Migration[]
+  /** Migrations that are yet to run, in their order: of an older database the older ones first. */
+  lacking: Migration[]
+}
+
+/** Returns what a database with these rows of `migrations` has and lacks. */
+export async function stateOfMigrations(
+  folder: string,
+  applied: readonly Pick<Migration, 'version' | 'name'>[],
+): Promise<MigrationState> {
+  const present = await readMigrations(folder)
+  const [first, ...later] = present
+  const lackingOf = (known: readonly Migration[]) =>
+    known.filter(({ version }) => !applied.some((one) => one.version === version))
+  if (!applied.some(({ version, name }) => version === first?.version && name !== first.name))
+    return { isOlder: false, known: present, lacking: lackingOf(present) }
+  const older = await readOlderMigrations(folder)
+  return { isOlder: true, known: older, lacking: [...lackingOf(older), ...later] }
 }
 
 // Any constant will do, as long as no other program of this database uses it.
 const MIGRATION_LOCK = 7_305_861_200_411
 
-async function appliedVersions(client: pg.Client): Promise<number[]> {
+async function listApplied(client: pg.Client): Promise<Pick<Migration, 'version' | 'name'>[]> {
   await client.query(`
     create table if not exists perennial.migrations (
       version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
     alter table perennial.migrations enable row level security`)
-  const { rows } = await client.query<{ version: number }>('select version from perennial.migrations order by version')
-  return rows.map((row) => row.version)
+  const { rows } = await client.query<Pick<Migration, 'version' | 'name'>>(
+    'select version, name from perennial.migrations order by version',
+  )
+  return rows
 }
 
 /**
@@ -48,23 +91,25 @@ async function appliedVersions(client: pg.Client): Promise<number[]> {
  * written by a newer version of this program.
  */
 export async function migrate(connection: Connection, owner: string | undefined, folder: string): Promise<string[]> {
-  const migrations = await readMigrations(folder)
   const client = new ServerClient(clientConfig(connection, owner))
   await client.connect()
   try {
     boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)
     await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
     await takeLock(client)
-    const applied = await appliedVersions(client)
-    const newest = migrations.at(-1)?.version ?? 0
-    const foreign = applied.find((version) => version > newest)
+    const applied = await listApplied(client)
+    const { isOlder, known, lacking } = await stateOfMigrations(folder, applied)
+    const newest = known.at(-1)?.version ?? 0
+    const foreign = applied.find(({ version }) => version > newest)
     if (foreign !== undefined)
       throw new StartFailure(
-        `The database has migration ${foreign}, this version of Perennial knows only ${newest}: start a version at least as new as the one that was used before.`,
+        `The database has migration ${foreign.version}, this version of Perennial knows only ${newest}: start a version at least as new as the one that was used before.`,
       )
-    const wanted = migrations.filter(({ version }) => !applied.includes(version))
-    for (const migration of wanted) await apply(client, migration)
-    return wanted.map(({ name }) => name)
+    const isOwn = (one: Migration) => !isOlder || known.includes(one)
+    for (const migration of lacking.filter(isOwn)) await apply(client, migration)
+    if (isOlder) await takeTheirPlace(client, folder)
+    for (const migration of lacking.filter((one) => !isOwn(one))) await apply(client, migration)
+    return lacking.map(({ name }) => name)
   } finally {
     await client.end()
   }
@@ -133,3 +178,12 @@ async function applyOnce(client: pg.Client, migration: Migration): Promise<void>
 
 const note = (client: pg.Client, { version, name, hash }: Migration) =>
   client.query('insert into perennial.migrations (version, name, hash) values ($1, $2, $3)', [version, name, hash])
+
+/** Puts the row of the first migration in place of those of the older ones, which made the same schema. */
+async function takeTheirPlace(client: pg.Client, folder: string): Promise<void> {
+  const [first] = await readMigrations(folder)
+  await client.query('begin')
+  await client.query('delete from perennial.migrations')
+  await note(client, first as Migration)
+  await client.query('commit')
+}
