@@ -74,6 +74,15 @@ const isPacked = (list: CountedList): list is Packed => 'packs' in list
 export function countedFrom(account: AccountId, list: CountedList, fromId: bigint): Fragment {
   assert(typeof list.list === 'string', 'a counted list is declared')
   const from = fragment`${fromId}::bigint`
-  const onward = isPacked(list) ? list.fromId('r', from) : fragment`r.${namesOf(list.id)} >= ${from}`
-  return fragment`(select count(*) from ${namesOf(list.list)} r where r.account_id = ${account} and ${onward})`
+  const inRelation = (relation: string, condition: Fragment) =>
+    fragment`(select count(*) from ${namesOf(relation)} r where r.account_id = ${account} and ${condition})`
+  const onward = fragment`r.${namesOf(list.id)} >= ${from}`
+  if (!isPacked(list)) return inRelation(list.list, onward)
+  if (list.last === undefined) return inRelation(list.list, list.fromId('r', from))
+  // No pack is opened where its ends say how many it has.
+  const [first, last] = [namesOf(`p.${list.first}`), namesOf(`p.${list.last}`)]
+  return fragment`
+    ${inRelation(list.rows, onward)} + (
+      select coalesce(sum(${last} - greatest(${first}, ${from}) + 1), 0)::bigint from ${namesOf(list.packs)} p
+       where p.account_id = ${account} and ${first} > ${from} - ${list.maxIds} and ${last} >= ${from})`
 }
