@@ -79,7 +79,7 @@ export function countedFrom(account: AccountId, list: CountedList, fromId: bigin
   const onward = fragment`r.${namesOf(list.id)} >= ${from}`
   if (!isPacked(list)) return inRelation(list.list, onward)
   if (list.last === undefined) return inRelation(list.list, list.fromId('r', from))
-  // No pack is opened where its ends say how many it has.
+  // Such packs are counted by their ends; none is opened.
   const [first, last] = [namesOf(`p.${list.first}`), namesOf(`p.${list.last}`)]
   return fragment`
     ${inRelation(list.rows, onward)} + (
