@@ -58,7 +58,7 @@ export function problemsOf(releases: readonly Release[], { changelog, migrations
       if (text === undefined) problems.push(`The migration ${name} of ${version} is gone.`)
       else if (sha256Of(text) !== sha256) problems.push(`The migration ${name} of ${version} was changed.`)
     }
-    for (const file of [`${version}.sql.gz`, `${version}.json.gz`])
+    for (const file of [`${version}.sql.gz`, `${version}.json.gz`, `${version}.program.tgz`])
       if (!upgrades.includes(file)) problems.push(`test/upgrades has no ${file}, from which ${version} is upgraded.`)
   }
   const should = releases.map(headingOf).toReversed()

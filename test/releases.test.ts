@@ -31,7 +31,9 @@ describe('a release is refused', () => {
   const GOOD: Released = {
     changelog: '# Changelog\n\n## 0.11.0 (not released)\n\n## 0.10.0 (2027-02-28)\n\nb\n\n## 0.1.0 (2027-01-31)\n\na\n',
     migrations: MIGRATIONS,
-    upgrades: ['0.1.0.sql.gz', '0.1.0.json.gz', '0.10.0.sql.gz', '0.10.0.json.gz'],
+    upgrades: ['0.1.0', '0.10.0'].flatMap((name) =>
+      ['sql.gz', 'json.gz', 'program.tgz'].map((end) => `${name}.${end}`),
+    ),
   }
 
   test('by nothing where all is as it was made', () => {

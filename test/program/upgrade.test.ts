@@ -1,30 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { besideDump, dumpText } from '../upgrades/dump.testing.ts'
 import { foreignServer } from './foreign-server.ts'
-import { runProgram, serve, testFolder } from './program.ts'
+import { ROOT, runProgram, serve, startProcess, testFolder } from './program.ts'
 
 /** A server with the database of an older program, upgraded by the program itself as a person does it. */
 
-const NAME = 'before-0.1.0'
-
-test('the program upgrades an older database, names the bank files to be sent again, and verifies it', async () => {
+/** Loads a dump into a new server, and returns the settings by which a program works on it. */
+async function settingsOf(dump: string) {
   const server = await foreignServer()
   await server.admin.query('create role perennial_owner nologin noinherit; create role perennial_app nologin noinherit')
   await server.admin.query('create database billing')
   const { host, port } = server
   const client = new pg.Client({ host, port, user: 'postgres', database: 'billing' })
   await client.connect()
-  await client.query(dumpText(NAME))
+  await client.query(dumpText(dump))
   await client.end()
-
-  const { EncryptionKey, Accounts, Files } = besideDump(NAME)
-  const env = {
+  return {
     DATABASE_URL: server.url('postgres', 'billing'),
     DATA_DIR: testFolder(),
-    ENCRYPTION_KEY: EncryptionKey,
+    ENCRYPTION_KEY: besideDump(dump).EncryptionKey,
     LOG_LEVEL: 'warn',
   }
+}
+
+test('the packed program of version 0.1.0 verifies what this program has brought up to date', async () => {
+  const env = await settingsOf('0.1.0')
+  expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0, err: '' })
+  const folder = testFolder()
+  execFileSync('tar', ['-xzf', join(ROOT, 'test/upgrades/0.1.0.program.tgz'), '-C', folder])
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const verified = await startProcess(process.execPath, [join(folder, 'bin/perennial.js'), 'verify', '--json'], env)
+    .ended
+  expect([verified.code, verified.err]).toEqual([0, ''])
+  expect(JSON.parse(verified.out).map(({ Differences }: { Differences: number }) => Differences)).toEqual([
+    0, 0, 0, 0, 0,
+  ])
+})
+
+test('the program upgrades an older database, names the bank files to be sent again, and verifies it', async () => {
+  const env = await settingsOf('before-0.1.0')
+  const { Accounts, Files } = besideDump('before-0.1.0')
   const migrated = await runProgram(['migrate', '--json'], env)
   expect([migrated.code, migrated.err]).toEqual([0, ''])
   const known = Files.filter(({ answer }) => answer.AlreadyKnown > 0)

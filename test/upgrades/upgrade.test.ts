@@ -1,44 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readMigrations, readOlderMigrations } from '../../src/platform/database/migrations.ts'
 import { clientOf, startTestService, type TestClient } from '../support/app.ts'
 import { differencesOf } from '../support/shop.ts'
 import { appliedTo, besideDump, loadDump, MIGRATIONS, upgrade } from './dump.testing.ts'
 
-/** A database as the program left it before 0.1.0, upgraded: its books are right, and what was answered then is answered now. */
+/** Databases as earlier programs left them, upgraded: their books are right, and what was answered then is answered now. */
 
-const NAME = 'before-0.1.0'
-const beside = besideDump(NAME)
-const connection = await loadDump(NAME)
-const before = await appliedTo(connection)
-const ran = await upgrade(connection)
-const service = await startTestService({
-  connection,
-  key: Buffer.from(beside.EncryptionKey, 'hex'),
-  now: () => Date.parse(beside.MadeAt),
-})
-const clients: Record<string, TestClient> = Object.fromEntries(
-  Object.entries(beside.Accounts).map(([name, { account, key }]) => [
-    name,
-    clientOf(service.app, BigInt(account), key),
-  ]),
-)
-const names = Object.keys(clients)
-
-test('what it lacked of the older migrations ran, and the row of the first one took the place of theirs', async () => {
-  const [present, older] = [await readMigrations(MIGRATIONS), await readOlderMigrations(MIGRATIONS)]
-  expect(before.map(({ version }) => version)).toContain(119)
-  // They stand as they ran.
-  for (const { version, hash } of before)
-    expect([version, older.find((one) => one.version === version)?.hash]).toEqual([version, hash])
-  const lacking = older.filter(({ version }) => !before.some((one) => one.version === version))
-  expect(ran).toEqual([...lacking, ...present.slice(1)].map(({ name }) => name))
-  expect(await appliedTo(connection)).toEqual(present.map(({ version, name, hash }) => ({ version, name, hash })))
-  expect(await upgrade(connection)).toEqual([])
-})
-
-test.each(names)('the books of the account "%s" are verified without a difference', async (name) => {
-  expect(await differencesOf(service, clients[name] as TestClient)).toEqual([])
-})
+const DUMPS = ['before-0.1.0', '0.1.0']
 
 /** Names what of an answer is another now: every field that was answered then has to be there with its value, whatever there is beside it. */
 function changes(then: unknown, now: unknown, at: string): string[] {
@@ -51,13 +19,55 @@ function changes(then: unknown, now: unknown, at: string): string[] {
   )
 }
 
-test.each(names)('its key opens the account "%s", and what was answered then is answered now', async (name) => {
-  const client = clients[name] as TestClient
-  // The clock of a live account is the machine's.
-  const answers = Object.entries(beside.Answers[name] ?? {}).filter(([path]) => name !== 'live' || path !== '/v1/clock')
-  expect(answers.length).toBeGreaterThan(20)
-  for (const [path, then] of answers) {
-    const now = await client.get(Array.isArray(then) ? `${path}?page_size=200` : path)
-    expect([now.status, ...changes(then, now.body, path)]).toEqual([200])
-  }
-})
+for (const dump of DUMPS) {
+  const beside = besideDump(dump)
+  const connection = await loadDump(dump)
+  const before = await appliedTo(connection)
+  const ran = await upgrade(connection)
+  const service = await startTestService({
+    connection,
+    key: Buffer.from(beside.EncryptionKey, 'hex'),
+    now: () => Date.parse(beside.MadeAt),
+  })
+  const clients: Record<string, TestClient> = Object.fromEntries(
+    Object.entries(beside.Accounts).map(([name, { account, key }]) => [
+      name,
+      clientOf(service.app, BigInt(account), key),
+    ]),
+  )
+  const names = Object.keys(clients)
+
+  describe(dump, () => {
+    test('what it lacked of the migrations ran, and it has those of a new database', async () => {
+      const [present, older] = [await readMigrations(MIGRATIONS), await readOlderMigrations(MIGRATIONS)]
+      const isOlder = before[0]?.name !== present[0]?.name
+      expect(isOlder).toBe(dump === 'before-0.1.0')
+      if (isOlder) expect(before.map(({ version }) => version)).toContain(119)
+      // They stand as they ran.
+      const known = isOlder ? older : present
+      for (const { version, hash } of before)
+        expect([version, known.find((one) => one.version === version)?.hash]).toEqual([version, hash])
+      const lacking = known.filter(({ version }) => !before.some((one) => one.version === version))
+      expect(ran).toEqual([...lacking, ...(isOlder ? present.slice(1) : [])].map(({ name }) => name))
+      expect(await appliedTo(connection)).toEqual(present.map(({ version, name, hash }) => ({ version, name, hash })))
+      expect(await upgrade(connection)).toEqual([])
+    })
+
+    test.each(names)('the books of the account "%s" are verified without a difference', async (name) => {
+      expect(await differencesOf(service, clients[name] as TestClient)).toEqual([])
+    })
+
+    test.each(names)('its key opens the account "%s", and what was answered then is answered now', async (name) => {
+      const client = clients[name] as TestClient
+      // The clock of a live account is the machine's.
+      const answers = Object.entries(beside.Answers[name] ?? {}).filter(
+        ([path]) => name !== 'live' || path !== '/v1/clock',
+      )
+      expect(answers.length).toBeGreaterThan(20)
+      for (const [path, then] of answers) {
+        const now = await client.get(Array.isArray(then) ? `${path}?page_size=200` : path)
+        expect([now.status, ...changes(then, now.body, path)]).toEqual([200])
+      }
+    })
+  })
+}
