@@ -1,9 +1,11 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
+import { rangeOfIds } from '../../platform/database/columns.ts'
 import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
 import { type DueCustomers, type DueDay, nextOf, notFailed } from '../../platform/database/due.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { hashedRows } from '../../platform/database/planner-hints.ts'
+import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { DUE_ON, inBothWays } from './cycle-queries.ts'
 import {
   type BillableSubscription,
@@ -17,6 +19,8 @@ import {
 
 /** Statements that read subscriptions that are due, with everything that billing them needs. */
 
+type DueRow = Omit<BillableSubscription, keyof OfPackage>
+
 /**
  * Lists the subscriptions of locked customers that are due on a day. They are read after the locks, so none can be stale. The customers are
  * given in identifier order and asked for as a range, because PostgreSQL can walk through a range on both sides of the join at once;
@@ -29,17 +33,19 @@ export async function listDueSubscriptions(
   due: DueDay,
 ): Promise<BillableSubscription[]> {
   const [first, last] = [customerIds[0], customerIds.at(-1)]
-  const rows = await inBothWays(due.day, (isDue) =>
-    tx.rows<Omit<BillableSubscription, keyof OfPackage>>(sql`
+  const isDense = rangeOfIds(customerIds) !== undefined
+  const rows = await inBothWays(due.day, (isDue) => {
+    const statement = sql`
     select ${BILLED_COLUMNS} from subscription_billing b
       join subscriptions s on s.account_id = ${account} and s.customer_id = b.customer_id and s.subscription_id = b.subscription_id
       join customers c on c.account_id = ${account} and c.customer_id = b.customer_id
      where b.account_id = ${account} and ${isDue} and b.customer_id between ${first} and ${last}
-       and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}
+       ${isDense ? fragment`and s.customer_id between ${first} and ${last} and c.customer_id between ${first} and ${last}` : NOTHING}
        and b.subscription_id not in (select f.record_id from billing_run_failures f where f.account_id = ${account}
                                        and f.billing_run_id = ${due.runId} and f.record_type = 'subscription')
-     order by b.customer_id, b.subscription_id`),
-  )
+     order by b.customer_id, b.subscription_id`
+    return isDense ? hashedRows<DueRow>(tx, statement) : tx.rows<DueRow>(statement)
+  })
   const wanted = new Set(customerIds)
   const found = rows.filter(({ customerId }) => wanted.has(customerId)).toSorted(byCustomer)
   return withPackages(tx, account, found)

@@ -11,6 +11,7 @@ import { isLockedOut, isRetryable, RETRIES_MAX } from './failures.ts'
 import { ServerClient } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
 import { clientConfig } from './open-database.ts'
+import { OF_ONE_ACCOUNT } from './young-tables.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
 
@@ -109,6 +110,7 @@ export async function migrate(connection: Connection, owner: string | undefined,
     for (const migration of lacking.filter(isOwn)) await apply(client, migration)
     if (isOlder) await takeTheirPlace(client, folder)
     for (const migration of lacking.filter((one) => !isOwn(one))) await apply(client, migration)
+    if (lacking.length > 0) await client.query(OF_ONE_ACCOUNT)
     return lacking.map(({ name }) => name)
   } finally {
     await client.end()

@@ -15,7 +15,7 @@ export async function walkedRows<Row>(tx: Transaction, statement: Statement, isD
 }
 
 /**
- * Runs a statement that joins what it has gathered in parts of its own, within a transaction. Returns its rows. PostgreSQL guesses few rows in such parts, fewer
+ * Runs a statement that joins what it has gathered in parts of its own, or ranges most of which are wanted, within a transaction. Returns its rows. PostgreSQL guesses few rows in them, fewer
  * still where tables were never analyzed, and would go through all of one part for each row of another.
  */
 export const hashedRows = <Row>(tx: Queryable, statement: Statement): Promise<Row[]> =>
