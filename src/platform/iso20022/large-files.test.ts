@@ -41,7 +41,7 @@ describe('bounds', () => {
   })
 
   test('a file has up to 200,000 lines, those that are passed over included', () => {
-    const entries = (count: number) => statementXml('<Ntry><Sts>PDNG</Sts></Ntry>'.repeat(count))
+    const entries = (count: number) => statementXml('<Ntry/>'.repeat(count))
     const other = { iban: 'DE02120300000000202051' }
     expect(check(entries(199_999), other).isOfOthersOnly).toBe(true)
     expect(() => check(entries(200_000), other)).toThrow(/more than 200000 lines/)
