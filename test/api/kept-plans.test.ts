@@ -24,6 +24,9 @@ const PLANNED_MAX = 5
 /** Of each operation; look-ups take turns on two connections. */
 const CALLS = 50
 
+/** Connections of writes, see `openTestDatabase`. */
+const POOL_SIZE = 6
+
 const service = await startTestService()
 const operations = operationsOf(await readDocument(service))
 const world = await makeWorld(service, operations, 'kept plans')
@@ -43,8 +46,9 @@ async function fill(): Promise<void> {
 }
 await fill()
 
-const PLANS = sql`select statement as "text", custom_plans::int as "fitted" from pg_prepared_statements`
+const PLANS = sql`select pg_backend_pid() as "process", statement as "text", custom_plans::int as "fitted" from pg_prepared_statements`
 interface Planned {
+  process: number
   text: string
   fitted: number
 }
@@ -52,16 +56,20 @@ interface Planned {
 /** Returns how often each statement was planned, on the connections of look-ups, which take turns, of credentials and of writes. */
 async function plansOfAll(): Promise<Map<string, number>> {
   const { db } = service
+  // All at once: so each transaction has another connection of the pool, and the same are looked at before and behind.
+  const writes = await Promise.all(
+    Array.from({ length: POOL_SIZE }, () => db.transaction(client.id, (tx) => tx.rows<Planned>(PLANS))),
+  )
   const connections = [
     ['lane', () => db.lookup(client.id).rows<Planned>(PLANS)],
     ['lane', () => db.lookup(client.id).rows<Planned>(PLANS)],
     ['credentials', () => db.credentials(client.id).rows<Planned>(PLANS)],
-    ['write', () => db.transaction(client.id, (tx) => tx.rows<Planned>(PLANS))],
+    ['write', async () => writes.flat()],
   ] as const
   const found = new Map<string, number>()
   for (const [kind, read] of connections)
-    for (const { text, fitted } of await read()) {
-      const name = `${kind}: ${text.replaceAll(/\s+/g, ' ')}`
+    for (const { process, text, fitted } of await read()) {
+      const name = `${kind} ${process}: ${text.replaceAll(/\s+/g, ' ')}`
       found.set(name, Math.max(fitted, found.get(name) ?? 0))
     }
   return found
