@@ -2002,7 +2002,7 @@ create table record_words (
   account_id bigint not null,
   list smallint not null,
   block integer not null,
-  word text not null,
+  word text collate "C" not null,
   record_id bigint not null,
   constraint record_words_pkey PRIMARY KEY (account_id, list, block, word, record_id)
 );

@@ -67,6 +67,8 @@ async function table(client: pg.Client, name: string): Promise<string> {
 
 const COLUMNS = `
   select a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+         || coalesce((select ' collate ' || quote_ident(o.collname) from pg_collation o join pg_type y on y.oid = a.atttypid
+                       where o.oid = a.attcollation and a.attcollation <> y.typcollation), '')
          || case when a.attidentity <> '' then ' generated ' || case a.attidentity when 'a' then 'always' else 'by default' end || ' as identity'
                  when a.attgenerated = 's' then ' generated always as (' || pg_get_expr(d.adbin, d.adrelid) || ') stored'
                  when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid) else '' end

@@ -2020,7 +2020,7 @@ create table record_words (
   account_id bigint not null,
   list smallint not null,
   block integer not null,
-  word text not null,
+  word text collate "C" not null,
   record_id bigint not null,
   primary key (account_id, list, block, word, record_id)
 );

@@ -330,7 +330,10 @@ describe('usage', () => {
     await moveTo(client, '2027-02-04')
     const [note] = (await client.get('/v1/credits')).body
     const [told] = (await client.get('/v1/events?type=credit_note.created')).body
-    expect(told.Record).toEqual(note)
+    // An event has no numbers of invoices: they are computed when an answer is sent.
+    expect(told.Record).toEqual(
+      JSON.parse(JSON.stringify(note, (name, value) => (name === 'invoiceNum' ? undefined : value))),
+    )
     expect([note.Amount, note.Memo]).toEqual([
       15,
       `Subscription ${id}: usage of Calls Jan 1, 2027 to Jan 31, 2027 corrected`,
