@@ -4176,6 +4176,19 @@ grant execute on function
   settle_updates, sum_ledger_days, take_ledger_mark, take_mark, uncount_deleted, verification_state
   to perennial_app;
 
+-- From version 18 on PostgreSQL keeps a constraint for each "not null", with a name of table and column that may leave no room for what an engine that spreads
+-- accounts over servers appends.
+do $$
+declare
+  long record;
+begin
+  for long in select c.relname, n.conname, row_number() over (partition by c.relname order by n.conname) as number
+                from pg_constraint n join pg_class c on c.oid = n.conrelid
+               where n.connamespace = 'perennial'::regnamespace and n.contype::text = 'n' and length(n.conname) > 50 loop
+    execute format('alter table %I rename constraint %I to %I', long.relname, long.conname, left(long.relname, 36) || '_' || long.number || '_not_null');
+  end loop;
+end $$;
+
 -- Lists that are read to any depth.
 insert into counted_lists (list, id_column, drawn_from, pack_ids) values
   ('customers', 'customer_id', 'customers', null),
