@@ -153,10 +153,11 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
   }
   const move = { now: to, from, days: countDays(account, from, to), totals }
   const result = wish.writeResult?.(move, account)
-  if (result !== undefined)
-    await deps.db.transaction(account.id, (tx) => updateOutcome(tx, account.id, runId, { result, failure: null }))
-  await endRun(deps, account.id, runId)
-  await endMove(deps, wish, begun)
+  // Together, so that whoever sees the result can move the clock on.
+  await endRun(deps, account.id, runId, async (tx) => {
+    if (result !== undefined) await updateOutcome(tx, account.id, runId, { result, failure: null })
+    await endMove(tx, wish, begun)
+  })
   return move
 }
 
@@ -225,18 +226,17 @@ const setClock = (deps: RunDeps, { account, lease }: Begun, now: Instant) =>
     await notifyAccountChange(tx)
   })
 
-const endMove = (deps: RunDeps, wish: ClockWish, { account, lease, from, to }: Begun) =>
-  deps.db.transaction(account.id, async (tx) => {
-    await insertEvents(tx, [
-      {
-        type: 'account.clock_moved',
-        recordId: account.id,
-        customerId: null,
-        happenedAt: to,
-        actor: wish.actor,
-        reason: null,
-        record: ClockMovedOut.write({ From: from, Now: to }),
-      },
-    ])
-    await releaseLease(tx, lease)
-  })
+async function endMove(tx: Transaction, wish: ClockWish, { account, lease, from, to }: Begun): Promise<void> {
+  await insertEvents(tx, [
+    {
+      type: 'account.clock_moved',
+      recordId: account.id,
+      customerId: null,
+      happenedAt: to,
+      actor: wish.actor,
+      reason: null,
+      record: ClockMovedOut.write({ From: from, Now: to }),
+    },
+  ])
+  await releaseLease(tx, lease)
+}

@@ -51,12 +51,18 @@ export async function workRun(
   return { ...work.totals, run: ended }
 }
 
-/** Ends a run, and returns it with what all workers did of it. */
-export async function endRun(deps: RunDeps, account: AccountId, runId: Id): Promise<BillingRun> {
+/** Ends a run, and returns it with what all workers did of it. `endWith` is done in the same transaction. */
+export async function endRun(
+  deps: RunDeps,
+  account: AccountId,
+  runId: Id,
+  endWith?: (tx: Transaction) => Promise<unknown>,
+): Promise<BillingRun> {
   const ended = await deps.db.transaction(account, async (tx) => {
     // In the order in which a chunk locks them.
     const finished = await finishRun(tx, account, runId, instantOf(deps.realClock()))
     await deleteSlices(tx, runId)
+    await endWith?.(tx)
     return finished
   })
   await learnAccount(deps.db, account, { about: 'issued', records: ended.invoices })

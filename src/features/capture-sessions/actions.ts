@@ -8,6 +8,7 @@ import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { checkAuthDomain } from '../../platform/page/origin.ts'
 import { amountIn } from '../../platform/wire/amounts.ts'
+import { refuseUnknownCurrency } from '../currencies/held.ts'
 import type { Customer } from '../customers/queries.ts'
 import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
 import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
@@ -109,6 +110,7 @@ export async function addSession(
   body: SessionBody,
   { gateway, authOrigin, spanMs, amountMinor }: CheckedSession,
 ): Promise<{ session: CaptureSession; sessionToken: string }> {
+  await refuseUnknownCurrency(tx, tx.account, body.CurrencyCode, 'CurrencyCode')
   checkPossible(context, body, gateway)
   const sessionToken = randomBytes(32).toString('base64url')
   const { now } = context.moment

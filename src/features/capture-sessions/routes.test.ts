@@ -84,7 +84,12 @@ describe('beginning a session', () => {
     const client = await service.newAccount()
     const begun = await beginSession(client, { Amount: 0, AuthDomain: 'localhost:8080' })
     expect([begun.status, begun.body.AuthDomain]).toEqual([200, 'http://localhost:8080'])
-    const refused = await beginSession(client, { CurrencyCode: 'CHF' })
+    const unknown = await beginSession(client, { CurrencyCode: 'CHF' })
+    expect([unknown.status, codes(unknown)]).toEqual([400, ['currency_unknown CurrencyCode']])
+    await client.post('/v1/currencies', { CurrencyCode: 'CHF' })
+    const gateway = await client.post('/v1/gateways', { GatewayType: 'manual', CurrencyCodes: ['USD'] })
+    const { GatewayToken } = gateway.body
+    const refused = await beginSession(client, { CurrencyCode: 'CHF', GatewayToken })
     expect([refused.status, codes(refused)]).toEqual([409, ['currency_unfit CurrencyCode']])
   })
 

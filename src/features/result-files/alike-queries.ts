@@ -82,6 +82,16 @@ export const listOfEntry = (tx: Transaction, fileId: Id, asked: readonly EntryQu
         order by l.result_file_id, l.result_line_id limit 1) behind on true
      where before.id is not null or behind.id is not null`)
 
+/** Finds the questions about whose entry a person has applied a line of another file: its sum, or for an entry as a whole a part of it. */
+export const listAnswered = (tx: Transaction, fileId: Id, asked: readonly EntryQuestion[]) =>
+  tx.rows<{ place: bigint }>(sql`
+    select asked.place
+      from unnest(${bigints(asked, 'place')}::bigint[], ${byteas(asked.map(({ entryKey }) => entryKey))}::bytea[], ${column(asked, 'isSum')}::boolean[])
+             as asked (place, entry_key, is_sum)
+     where exists (select from result_lines l
+                    where l.account_id = ${tx.account} and l.entry_key = asked.entry_key and (l.is_sum or asked.is_sum)
+                      and l.state = 'applied' and l.result_file_id <> ${fileId})`)
+
 /** Line of another file that was recorded as a payment. */
 export interface RecordedLine {
   id: Id

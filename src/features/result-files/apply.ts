@@ -14,7 +14,15 @@ import { listToCredit, listToEnd, type PaymentOfBatch } from './match-queries.ts
 import { LinePortion } from './portion.ts'
 import { getFileProgress, sendLineBegun } from './progress-queries.ts'
 import { isAboutBatch, paymentIdOf } from './references.ts'
-import { dayOfResult, type Decision, decisionOnPart, decisionOnStatus, type NamedByLine } from './rules.ts'
+import {
+  dayOfResult,
+  type Decision,
+  decisionBehindAnswer,
+  decisionOnPart,
+  decisionOnStatus,
+  type NamedByLine,
+} from './rules.ts'
+import { findAnswered } from './sums.ts'
 
 /** Applying lines of a file, a portion in one transaction: what was read, found, applied and listed is committed together. */
 
@@ -81,12 +89,18 @@ async function applyPortion(
   const facts = await factsOfNamed(tx, file.gatewayId, lines)
   const named = lines.map((line) => namedIn(facts, line))
   const known = await findKnown(tx, reading, lines, named)
+  const answered = await findAnswered(tx, reading, lines, named)
   const portion = new LinePortion(tx, reading, { facts, progress, isListedOnly })
   for (const [index, line] of lines.entries()) {
     if (line.kind === 'over') await portion.takeOver(line)
     else if (whole && index === 0) await portion.take(line, whole)
     else if (known.has(index)) portion.takeKnown(line)
-    else await portion.take(line, decisionOn(line, namedIn(facts, line), reading))
+    else {
+      const about = namedIn(facts, line)
+      const decision = decisionOn(line, about, reading)
+      const isAnswered = line.kind === 'part' && answered.has(index)
+      await portion.take(line, isAnswered ? decisionBehindAnswer(decision, line, about) : decision)
+    }
   }
   await portion.end(lines.length)
 }
@@ -110,6 +124,7 @@ async function wholeDecision(tx: Transaction, reading: Reading, line: NamingLine
     return { kind: 'collected', batch: named.batch }
   }
   if (!isLineStarted && (await findKnown(tx, reading, [line], [named])).has(0)) return null
+  if (!isLineStarted && (await findAnswered(tx, reading, [line], [named])).has(0)) return null
   const decision = decisionOn(line, named, reading)
   return decision.kind === 'collected' || decision.kind === 'batch_ended' ? decision : null
 }

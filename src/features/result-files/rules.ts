@@ -104,6 +104,15 @@ export function decisionOnPart(line: PartLine, named: NamedByLine, fileId: Id): 
   return listed(isOther && kind === 'credit' ? 'other' : kind, otherPayment, line.code)
 }
 
+/**
+ * Returns what becomes of a part whose entry a person has answered by a line of another file. Rule: that answer is the booking of the bank's money, so what
+ * would book it once more waits beside it.
+ */
+export function decisionBehindAnswer(decision: Decision, line: PartLine, { payment }: NamedByLine): Decision {
+  if (decision.kind !== 'collected' && decision.kind !== 'booking') return decision
+  return listed(kindOf(line, payment !== undefined), payment, line.code)
+}
+
 /** Code of a line whose amount, direction or day cannot be used. */
 const UNREADABLE = 'unreadable'
 
