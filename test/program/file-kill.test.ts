@@ -9,7 +9,7 @@ import { runProgram, serve, type Serving } from './program.ts'
  * the service at the place at which it is killed.
  */
 
-const KILLS = Number(process.env['FILE_KILLS'] ?? 12)
+const KILLS = Number(process.env['FILE_KILLS'] ?? 6)
 /** Debits, and credits of strangers, in each statement. A portion has at most 500 lines. */
 const [DEBITS, STRANGERS] = [3, 1100]
 const STATEMENTS = 16

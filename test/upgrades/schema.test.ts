@@ -63,7 +63,7 @@ test('the dump from before 0.1.0 comes to what a new database has', async () => 
   expect(await read(dump)).toEqual(made)
 })
 
-test.each([1, 60, 1000])('so does a database that had %i of the older migrations', async (count) => {
+test.each([1, 60])('so does a database that had %i of the older migrations', async (count) => {
   const older = await databaseWith(count)
   await upgrade(older)
   expect(await read(older)).toEqual(made)
