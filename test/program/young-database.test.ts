@@ -197,15 +197,23 @@ async function owned<T>(connection: Connection, work: (client: pg.Client) => Pro
 const countIn = async (connection: Connection, text: string): Promise<number> =>
   (await owned(connection, (client) => client.query<{ n: number }>(text))).rows[0]?.n ?? 0
 
-const [young, analyzed] = [await makeDatabase('young'), await makeDatabase('analyzed')]
-const services = {
-  young: await startTestService({ connection: young }),
-  analyzed: await startTestService({ connection: analyzed }),
+const young = await makeDatabase('young')
+const service = await startTestService({ connection: young })
+
+const costsOf = async (database: string) =>
+  (await statementCosts(dataFolderAt(folder).cluster)).get(database) ?? new Map<string, number>()
+
+/** Returns what the statements of the same walk cost in a database that is analyzed again and again. */
+async function costsWhenAnalyzed(): Promise<Map<string, number>> {
+  const analyzed = await makeDatabase('analyzed')
+  await walk(await startTestService({ connection: analyzed }), () =>
+    owned(analyzed, async (client) => void (await client.query('analyze'))),
+  )
+  return costsOf('analyzed')
 }
 
 test('no statement costs 100 ms of CPU, and twenty times as much as in a database that is analyzed', async () => {
-  await walk(services.young, async () => {})
-  await walk(services.analyzed, () => owned(analyzed, async (client) => void (await client.query('analyze'))))
+  await walk(service, async () => {})
   expect(await countIn(young, 'select count(*)::int as n from perennial.customers')).toBeGreaterThanOrEqual(
     CUSTOMERS_MIN,
   )
@@ -213,12 +221,13 @@ test('no statement costs 100 ms of CPU, and twenty times as much as in a databas
   expect(
     await countIn(young, 'select count(*)::int as n from pg_stat_user_tables where last_analyze is not null'),
   ).toBe(0)
-  const costs = await statementCosts(dataFolderAt(folder).cluster)
-  const ofYoung = [...(costs.get('young') ?? [])]
-  const ofAnalyzed = costs.get('analyzed') ?? new Map<string, number>()
-  expect(ofYoung.length).toBeGreaterThan(STATEMENTS_MIN)
-  const slow = ofYoung
-    .filter(([text, ms]) => ms > MS_MAX && ms > FACTOR_MAX * (ofAnalyzed.get(text) ?? 0))
+  const costs = await costsOf('young')
+  expect(costs.size).toBeGreaterThan(STATEMENTS_MIN)
+  const dear = [...costs].filter(([, ms]) => ms > MS_MAX)
+  // The walk is done once more only if there is something to compare.
+  const ofAnalyzed = dear.length === 0 ? new Map<string, number>() : await costsWhenAnalyzed()
+  const slow = dear
+    .filter(([text, ms]) => ms > FACTOR_MAX * (ofAnalyzed.get(text) ?? 0))
     .map(([text, ms]) => `${ms.toFixed(0)} ms: ${text}`)
   expect(slow).toEqual([])
 })
