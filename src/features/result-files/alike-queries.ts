@@ -82,15 +82,28 @@ export const listOfEntry = (tx: Transaction, fileId: Id, asked: readonly EntryQu
         order by l.result_file_id, l.result_line_id limit 1) behind on true
      where before.id is not null or behind.id is not null`)
 
-/** Finds the questions about whose entry a person has applied a line of another file: its sum, or for an entry as a whole a part of it. */
-export const listAnswered = (tx: Transaction, fileId: Id, asked: readonly EntryQuestion[]) =>
-  tx.rows<{ place: bigint }>(sql`
+/**
+ * Locks the sums of entries in other files, so that no person answers one while its parts are worked on. Then finds the questions about whose entry a
+ * person has applied such a line: its sum, or for an entry as a whole a part of it.
+ */
+export async function lockAnswered(
+  tx: Transaction,
+  fileId: Id,
+  asked: readonly EntryQuestion[],
+): Promise<{ place: bigint }[]> {
+  const keys = byteas(asked.map(({ entryKey }) => entryKey))
+  await tx.rows(sql`
+    select l.result_line_id from result_lines l
+      join (select distinct entry_key from unnest(${keys}::bytea[]) as asked (entry_key)) asked on l.entry_key = asked.entry_key
+     where l.account_id = ${tx.account} and l.is_sum and l.result_file_id <> ${fileId}
+     order by l.result_line_id for no key update of l`)
+  return tx.rows<{ place: bigint }>(sql`
     select asked.place
-      from unnest(${bigints(asked, 'place')}::bigint[], ${byteas(asked.map(({ entryKey }) => entryKey))}::bytea[], ${column(asked, 'isSum')}::boolean[])
-             as asked (place, entry_key, is_sum)
+      from unnest(${bigints(asked, 'place')}::bigint[], ${keys}::bytea[], ${column(asked, 'isSum')}::boolean[]) as asked (place, entry_key, is_sum)
      where exists (select from result_lines l
                     where l.account_id = ${tx.account} and l.entry_key = asked.entry_key and (l.is_sum or asked.is_sum)
                       and l.state = 'applied' and l.result_file_id <> ${fileId})`)
+}
 
 /** Line of another file that was recorded as a payment. */
 export interface RecordedLine {

@@ -20,6 +20,7 @@ import type { SentPayment } from './bookings.ts'
 import { listSentPayments } from './match-queries.ts'
 import { NOT_COMPARED } from './not-compared.ts'
 import { drawLineIds, type ListedLine, sendListedLines, sendOneMoreListed, updateListedLine } from './queries.ts'
+import { lineHash } from './line-hash.ts'
 import { checkNotRecorded } from './recorded-before.ts'
 import { resultLineKind } from './record.ts'
 import { CHARGE, dayOfResult } from './rules.ts'
@@ -132,7 +133,7 @@ async function listOver(
     isCredit: false,
     paymentId: payment.id,
     // It comes from an answer, not from a file: no line of another file is like it.
-    likeness: deps.envelope.keyedHash('result likeness')(`${tx.account}\nover\n${line.id}`),
+    likeness: lineHash(deps.envelope, tx.account)(`over\n${line.id}`),
     ...NOT_COMPARED,
   }
   sendListedLines(tx, line.fileId, [over], now)

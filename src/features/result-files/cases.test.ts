@@ -389,47 +389,6 @@ describe('one collective credit, as a sum and as its parts', () => {
     await clean(shop)
   })
 
-  test('of credits that a person has recorded as a sum the parts wait beside it, and nothing is booked twice', async () => {
-    const shop = await shopOf(service, 2)
-    const customerID = await addCustomer(shop.client, { CurrencyCode: 'EUR' })
-    const facts = { amount: '230.00', isCredit: true, on: '2027-01-21', ref: 'SET1' }
-    const first = await shop.send(statement([entry(facts)]))
-    const [whole] = first.Lines
-    expect((await shop.answer(first, whole.lineID, { customerID, AutoApply: true })).status).toBe(204)
-    const parts = [1, 2].map((n) => ({ ref: `D${n}`, e2e: shop.E(n), amount: '115.00' }))
-    const second = await shop.send(statement([entry({ ...facts, parts })], 'camt.054'))
-    expect(second.counts).toEqual([0, 0, 0, 0, 2])
-    expect(second.Lines).toMatchObject([
-      { sameAs: whole.lineID, Amount: 115, EntryAmount: 230, State: 'open' },
-      { sameAs: whole.lineID, Amount: 115, EntryAmount: 230, State: 'open' },
-    ])
-    expect(await shop.statuses()).toEqual(['Allocated', 'Allocated'])
-    // One part alone, which is the whole entry.
-    const alone = { amount: '115.00', isCredit: true, on: '2027-01-21', ref: 'SET2' }
-    const third = await shop.send(statement([entry(alone)]))
-    expect((await shop.answer(third, third.Lines[0].lineID, { customerID })).status).toBe(204)
-    const fourth = await shop.send(statement([entry({ ...alone, parts: [{ e2e: shop.E(1) }] })], 'camt.054'))
-    expect(fourth.Lines).toMatchObject([{ sameAs: third.Lines[0].lineID, State: 'open' }])
-    expect(await shop.statuses()).toEqual(['Allocated', 'Allocated'])
-    await clean(shop)
-  })
-
-  test('of returns that a person has applied as a sum the parts wait beside it', async () => {
-    const shop = await shopOf(service, 2)
-    const { whole, details } = ofReturns(shop)
-    const first = await shop.send(statement([whole]))
-    const paymentID = Number(shop.E(1).split('-')[1])
-    expect((await shop.answer(first, first.Lines[0].lineID, { paymentID })).status).toBe(204)
-    expect(await shop.statuses()).toEqual(['Failed', 'Allocated'])
-    const second = await shop.send(statement([details], 'camt.054'))
-    expect(second.Lines.map(({ sameAs, State }: { sameAs: number; State: string }) => [sameAs, State])).toContainEqual([
-      first.Lines[0].lineID,
-      'open',
-    ])
-    expect(await shop.statuses()).toEqual(['Failed', 'Allocated'])
-    await clean(shop)
-  })
-
   test('of returns a sum that waits is closed when its parts come, with an event', async () => {
     const shop = await shopOf(service, 2)
     const { whole, details } = ofReturns(shop)

@@ -11,6 +11,7 @@ import {
   type ReferenceQuestion,
 } from './alike-queries.ts'
 import type { Reading } from './deps.ts'
+import { type LineHash, lineHash } from './line-hash.ts'
 import { proposedFor } from './proposals.ts'
 import { drawLineIds, type NewLine, sendListedLines } from './queries.ts'
 import type { LineToList } from './to-list.ts'
@@ -57,10 +58,10 @@ interface Hashes {
   entryKey: Buffer | null
 }
 
-function hashesOf(account: AccountId, hash: (text: string) => Buffer, line: LineToList): Hashes {
-  const hashed = (text: string | null) => (text === null ? null : hash(`${account}\n${text}`))
+function hashesOf(hash: LineHash, line: LineToList): Hashes {
+  const hashed = (text: string | null) => (text === null ? null : hash(text))
   return {
-    likeness: hash(`${account}\n${line.likeness.own}`),
+    likeness: hash(line.likeness.own),
     ofBefore: hashed(line.likeness.ofBefore),
     referenceLikeness: hashed(line.likeness.byReference),
     entryKey: hashed(line.entryKey),
@@ -75,9 +76,8 @@ export async function writeListedLines(
 ): Promise<void> {
   if (lines.length === 0) return
   const { now, today } = context.moment
-  // A key is derived for it, once for all lines.
-  const hash = deps.envelope.keyedHash('result likeness')
-  const hashes = lines.map((line) => hashesOf(tx.account, hash, line))
+  const hash = lineHash(deps.envelope, tx.account)
+  const hashes = lines.map((line) => hashesOf(hash, line))
   const [ids, same] = await Promise.all([drawLineIds(tx, lines.length), sameLines(tx, file.id, lines, hashes)])
   const free = lines.map((line, index) => (same.alike.has(index) ? { ...line, proposal: null } : line))
   const proposed = await proposedFor(tx, file, free)

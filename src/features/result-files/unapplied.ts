@@ -5,6 +5,7 @@ import type { KeptReport } from '../gateway-reports/queries.ts'
 import { identifierOf } from '../gateway-reports/rules.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { findPayment } from '../money/payment-queries.ts'
+import { lineHash } from './line-hash.ts'
 import { sealTexts } from './list-lines.ts'
 import { NOT_COMPARED } from './not-compared.ts'
 import { drawLineIds, insertResultFile, type NewLine, sendListedLines } from './queries.ts'
@@ -28,7 +29,7 @@ export const unappliedReports =
     }
     const fileId = await insertResultFile(tx, about, now)
     const [id] = (await drawLineIds(tx, 1)) as [Id]
-    const likeness = deps.envelope.keyedHash('result likeness')(`${tx.account}\n${EVENT}\n${report.id}`)
+    const likeness = lineHash(deps.envelope, tx.account)(`${EVENT}\n${report.id}`)
     const line: NewLine = {
       ...NOT_COMPARED,
       id,
