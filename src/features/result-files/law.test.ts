@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
-import { differencesOf } from '../../../test/support/shop.ts'
+import { addCustomer, differencesOf } from '../../../test/support/shop.ts'
 import { minorText } from '../../kernel/money.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { CREDITOR } from '../gateways/creditor.testing.ts'
@@ -69,7 +69,9 @@ interface Made {
 function make(shop: CaseShop, wishes: readonly EntryWish[]): Made[] {
   const booked = new Set<string>()
   return wishes.map((wish, place): Made => {
-    const { isCredit, day: on, family, over, isForeign, files } = wish
+    const { isCredit, day: on, family, isForeign, files } = wish
+    // Of each entry another amount: two that nothing tells apart would each be taken for a repeat of one in another file, which waits as such.
+    const over = wish.over === 0 ? 0 : wish.over + place
     let minor = 0
     const parts = wish.parts.map(({ payment, cents, fee, isContrary: wanted }, index): PartFacts => {
       const isContrary = wanted && wish.parts.length > 1
@@ -145,5 +147,109 @@ test('what the bank booked is kept of payments or listed, to the cent, however o
       },
     ),
     { numRuns: RUNS, endOnFailure: true },
+  )
+})
+
+/** An entry that one file has as a sum and another with its parts; a part is of a payment, or of a stranger (0). */
+const collective = fc.record({
+  isCredit: fc.boolean(),
+  parts: fc.array(fc.integer({ min: 0, max: PAYMENTS }), { minLength: 1, maxLength: 3 }),
+  day: fc.constantFrom(...DAYS),
+  isSumFirst: fc.boolean(),
+})
+type Collective = typeof collective extends fc.Arbitrary<infer Wish> ? Wish : never
+
+/** Entries in both of their forms. */
+interface BothForms {
+  /** Sum of the bank's bookings, in cents. */
+  minor: number
+  /** The entries of two files. */
+  files: [string[], string[]]
+  /** Of the sums of the first file in their order: the payments that they are of. */
+  ofSums: number[][]
+}
+
+/** Makes the entries of two files: each is a sum in one and has its parts in the other. */
+function bothForms(shop: CaseShop, wishes: readonly Collective[]): BothForms {
+  const booked = new Set<string>()
+  const files: [string[], string[]] = [[], []]
+  const ofSums: number[][] = []
+  let minor = 0
+  for (const [place, { isCredit, day: on, isSumFirst, parts: wanted }] of wishes.entries()) {
+    const named: number[] = []
+    const parts = wanted.map((payment, index): PartFacts => {
+      const isNamed = payment > 0 && !booked.has(`${payment} ${isCredit}`)
+      if (isNamed) booked.add(`${payment} ${isCredit}`)
+      if (isNamed) named.push(payment)
+      return {
+        ...{ ref: `D${place}-${index}`, amount: isNamed ? '115.00' : '7.00', text: `entry ${place} part ${index}` },
+        ...(isNamed && { e2e: shop.E(payment) }),
+        ...(isNamed && !isCredit && { returned: 'AM04' }),
+      }
+    })
+    const cents = parts.reduce((sum, { amount }) => sum + Math.round(Number(amount) * 100), 0)
+    minor += isCredit ? cents : -cents
+    const facts = {
+      ...{ amount: minorText(BigInt(cents), 2), isCredit, on, ref: `REF${place}` },
+      ...(!isCredit && { family: 'IDDT' }),
+    }
+    if (isSumFirst) ofSums.push(named)
+    files[isSumFirst ? 0 : 1].push(entry(facts))
+    files[isSumFirst ? 1 : 0].push(entry({ ...facts, parts }))
+  }
+  return { minor, files, ofSums }
+}
+
+/** Answers some lines of a file as a person might: a credit is a customer's, the sum of returns is of one of its payments. What is refused stays as it is. */
+async function answerSome(
+  shop: CaseShop,
+  file: Awaited<ReturnType<CaseShop['send']>>,
+  ofSums: readonly number[][],
+  answers: readonly { isGiven: boolean; which: number }[],
+): Promise<void> {
+  const customerID = await addCustomer(shop.client, { CurrencyCode: 'EUR' })
+  let sums = 0
+  for (const [index, { lineID, Kind, EntryAmount }] of file.Lines.entries()) {
+    const payments = EntryAmount === null ? ofSums[sums++]! : []
+    const { isGiven, which } = answers[index % answers.length]!
+    const payment = payments[which % Math.max(payments.length, 1)]
+    if (!isGiven || (Kind !== 'credit' && payment === undefined)) continue
+    const answer = Kind === 'credit' ? { customerID } : { paymentID: Number(shop.E(payment!).split('-')[1]) }
+    expect([204, 409]).toContain((await shop.answer(file, lineID, answer)).status)
+  }
+}
+
+/** Returns what is kept of payments and listed, in cents, where sums and parts are lines: a return that was applied is kept with its payment. */
+async function explainedOfSums(shop: CaseShop): Promise<number> {
+  const { id } = shop.client
+  const [row] = await service.db.transaction(id, (tx) =>
+    tx.rows<{ listed: bigint }>(sql`
+      select coalesce(sum(case when l.is_credit then l.amount_minor else -l.amount_minor end), 0)::bigint as "listed"
+        from result_lines l left join result_lines same on same.account_id = ${id} and same.result_line_id = l.same_as
+       where l.account_id = ${id} and not l.is_status and l.state <> 'closed' and not (l.kind = 'return' and l.state = 'applied')
+         and (same.result_line_id is null or same.state = 'closed')`),
+  )
+  return (await explained(shop)).kept + Number(row?.listed)
+}
+
+test('so it is where a person answers sums, and parts, before the other form of their entry comes', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(collective, { minLength: 2, maxLength: 8 }),
+      fc.array(fc.record({ isGiven: fc.boolean(), which: fc.nat({ max: 2 }) }), {
+        minLength: 3,
+        maxLength: 7,
+      }),
+      async (wishes, answers) => {
+        const shop = await shopOf(service, PAYMENTS)
+        const { minor, files, ofSums } = bothForms(shop, wishes)
+        const first = await shop.send(fileOf([statementOf(CREDITOR.CreditorIBAN, files[0])]))
+        await answerSome(shop, first, ofSums, answers)
+        await shop.send(fileOf([statementOf(CREDITOR.CreditorIBAN, files[1], 'camt.054')], 'camt.054'))
+        expect(await explainedOfSums(shop)).toBe(minor)
+        expect(await differencesOf(service, shop.client)).toEqual([])
+      },
+    ),
+    { numRuns: RUNS * 2, endOnFailure: true },
   )
 })
