@@ -5,8 +5,9 @@ import { expect, test } from 'vitest'
 
 interface Described {
   name: string
+  in?: string
   description?: string
-  schema?: { description?: string }
+  schema?: { description?: string; type?: string }
 }
 
 const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
@@ -27,4 +28,11 @@ test('every parameter has a sentence: say it where it is declared, one of a path
       .map(({ name }) => `${operationId}: ${name}`),
   )
   expect(silent).toEqual([])
+})
+
+test('a part of a path is an integer just where its name ends in ID: `pathParameter` takes the schema of any other', () => {
+  const parameters = operations.flatMap(({ parameters: some = [] }) => some).filter((one) => one.in === 'path')
+  expect(parameters.length).toBeGreaterThan(100)
+  const wrong = parameters.filter(({ name, schema }) => name.endsWith('ID') !== (schema?.type === 'integer'))
+  expect([...new Set(wrong.map(({ name }) => name))]).toEqual([])
 })

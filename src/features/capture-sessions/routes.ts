@@ -30,7 +30,7 @@ import {
 } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
-pathParameter('SessionToken', 'The token of the capture session.')
+pathParameter('SessionToken', 'The token of the capture session.', { type: 'string' })
 
 pathParameter('captureSaleID', identifies('sale of the capture widget'))
 
