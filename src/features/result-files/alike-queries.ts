@@ -6,27 +6,27 @@ import { column, sql } from '../../platform/database/sql.ts'
 
 /**
  * Statements that find lines of other files which may be the same money. Each question is answered by the first entry of an index, on either
- * side of the file that asks, so that it costs the same however many alike lines a file has.
+ * side of the file that asks, so that it costs the same however many alike lines a file has. Hashes are given in hex.
  */
 
 /** Question for a line that is alike in all: whether one with a reference of the bank is wanted. */
 export interface AlikeQuestion {
   place: bigint
-  likeness: Buffer
+  likeness: string
   hasBankReference: boolean
 }
 
 /** Question for a line with the same reference of the bank, of another day. */
 export interface ReferenceQuestion {
   place: bigint
-  likeness: Buffer
+  likeness: string
   on: IsoDate
 }
 
 /** Question for the sum of a part, or the parts of a sum. */
 export interface EntryQuestion {
   place: bigint
-  entryKey: Buffer
+  entryKey: string
   isSum: boolean
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -20,8 +20,10 @@ import type { NamedByLine } from './rules.ts'
  * names a payment or batch of the gateway is known only by a line of the gateway that named it too.
  */
 
-/** Returns the first half of a hash: it only has to be distinct. */
-export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16)
+const HEX_OF_HASH = 32
+
+/** Returns the first half of a hash in hex: it only has to be distinct. */
+export const hashOf = (text: string): string => hash('sha256', text).slice(0, HEX_OF_HASH)
 
 const bookingOf = (line: ResultLine, gatewayId: Id, named: string | null, remainder: Remainder | null = null) => {
   const key = bookingKeyOf(line, { gatewayId, remainder, named })
@@ -29,9 +31,9 @@ const bookingOf = (line: ResultLine, gatewayId: Id, named: string | null, remain
 }
 
 /** Bookings that name nothing, by their lines: each is asked for and, in the same portion, noted. */
-const unnamed = new WeakMap<ResultLine, Buffer | null>()
+const unnamed = new WeakMap<ResultLine, string | null>()
 
-function unnamedOf(line: ResultLine, gatewayId: Id): Buffer | null {
+function unnamedOf(line: ResultLine, gatewayId: Id): string | null {
   let booking = unnamed.get(line)
   if (booking === undefined) unnamed.set(line, (booking = bookingOf(line, gatewayId, null)))
   return booking
@@ -44,7 +46,7 @@ const nameOf = ({ payment, batch }: NamedByLine): string | null => {
 }
 
 /** Returns the hash of an entry whose parts have been worked on; null if it cannot be recognised. */
-const workedOf = (line: ResultLine, gatewayId: Id): Buffer | null => {
+const workedOf = (line: ResultLine, gatewayId: Id): string | null => {
   const key = line.kind === 'part' ? entryKeyOf(line, gatewayId) : null
   return key === null ? null : hashOf(`parts worked on\n${key}`)
 }
@@ -106,7 +108,7 @@ export async function isOverKnown(
 /** Bookings of a portion, which later files are compared with. */
 export class ReadBookings {
   readonly #gatewayId: Id
-  readonly #hashes = new Map<string, Buffer>()
+  readonly #hashes = new Set<string>()
 
   constructor(gatewayId: Id) {
     this.#gatewayId = gatewayId
@@ -124,11 +126,11 @@ export class ReadBookings {
     this.#put(bookingOf(line, this.#gatewayId, null, remainder))
   }
 
-  #put(hash: Buffer | null): void {
-    if (hash !== null) this.#hashes.set(hash.toString('latin1'), hash)
+  #put(booking: string | null): void {
+    if (booking !== null) this.#hashes.add(booking)
   }
 
   send(tx: Transaction, { context, file }: Reading): void {
-    sendReadBookings(tx, file, [...this.#hashes.values()], context.moment.now)
+    sendReadBookings(tx, file, [...this.#hashes], context.moment.now)
   }
 }

@@ -50,12 +50,12 @@ export const openTexts = (
     ? { reference: null, name: null }
     : (JSON.parse(envelope.under('result line').open(account, placeOf(line.id), line.sealedTexts)) as LineTexts)
 
-/** Hashes by which a line is compared with those of other files. */
+/** Hashes by which a line is compared with those of other files, in hex. */
 interface Hashes {
-  likeness: Buffer
-  ofBefore: Buffer | null
-  referenceLikeness: Buffer | null
-  entryKey: Buffer | null
+  likeness: string
+  ofBefore: string | null
+  referenceLikeness: string | null
+  entryKey: string | null
 }
 
 function hashesOf(hash: LineHash, line: LineToList): Hashes {

@@ -173,12 +173,12 @@ export const drawLineIds = async (tx: Transaction, count: number): Promise<Id[]>
     .map(({ id }) => id)
     .sort(byIdentifier)
 
-/** Line as it is written, with what later lines are compared by. */
+/** Line as it is written, with the hashes that later lines are compared by, in hex. */
 export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & {
-  likeness: Buffer
+  likeness: string
   hasBankReference: boolean
-  referenceLikeness: Buffer | null
-  entryKey: Buffer | null
+  referenceLikeness: string | null
+  entryKey: string | null
   isSum: boolean
   isStatus: boolean
   batchId: Id | null
@@ -207,7 +207,7 @@ export const updateListedLine = (tx: Transaction, line: Pick<ListedLine, 'id' | 
      where account_id = ${tx.account} and result_line_id = ${line.id}`)
 
 /** Closes lines of other files that wait and are the sums of entries, and returns them. */
-export const closeSums = (tx: Transaction, fileId: Id, entryKeys: readonly Buffer[]) =>
+export const closeSums = (tx: Transaction, fileId: Id, entryKeys: readonly string[]) =>
   tx.rows<ListedLine>(sql`
     update result_lines l set state = 'closed'
       from unnest(${byteas(entryKeys)}::bytea[]) as asked (entry_key)

@@ -4,12 +4,12 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import type { FileOfLines } from './match-queries.ts'
 
-/** Statements of the bookings that have been read, by the references of their banks, as hashes. */
+/** Statements of the bookings that have been read, by the references of their banks, as hashes in hex. */
 
 /** Question whether a booking was read in another file. */
 export interface BookingQuestion {
   place: bigint
-  booking: Buffer
+  booking: string
   /** Only files of the same gateway count. */
   isOfGateway: boolean
 }
@@ -25,9 +25,9 @@ export const listReadBookings = (tx: Transaction, { gatewayId, id }: FileOfLines
 /** Reference of a bank, without amount, as it was kept before bookings were, and the account that it is of. */
 export interface OldQuestion {
   place: bigint
-  reference: Buffer
+  reference: string
   /** Null where the file names no account: it is then of its gateway alone. */
-  ofAccount: Buffer | null
+  ofAccount: string | null
 }
 
 /** Lists when references were read last that were kept without amounts: of the same gateway, or of the same account for whichever gateway. */
@@ -45,7 +45,7 @@ export const listOldReferences = (tx: Transaction, { gatewayId, id }: FileOfLine
 export function sendReadBookings(
   tx: Transaction,
   { gatewayId, id }: FileOfLines,
-  bookings: readonly Buffer[],
+  bookings: readonly string[],
   now: Instant,
 ): void {
   if (bookings.length === 0) return

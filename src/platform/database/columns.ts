@@ -8,6 +8,7 @@ import { dayNumberOf, type IsoDate } from '../../kernel/calendar.ts'
 /** A parameter that holds an array: in binary form, or as text. */
 export type ArrayParameter = Buffer | string
 
+const BYTEA = 17
 const INT8 = 20
 const INT4 = 23
 const DATE = 1082
@@ -233,6 +234,23 @@ function isAlike<Row>(one: Row, other: Row, keys: readonly (keyof Row)[]): boole
 export const keyOf = <Row>(row: Row, keys: readonly (keyof Row)[]): string =>
   JSON.stringify(keys.map((key) => (row[key] == null ? null : String(row[key]))))
 
-/** Returns an array of bytes, as text. */
-export const byteas = (values: readonly (Buffer | null)[]): string =>
-  `{${values.map((value) => (value === null ? 'null' : `"\\\\x${value.toString('hex')}"`)).join(',')}}`
+/** Returns bytes, of which some may be given in hex, as bytea[]. */
+export function byteas(values: readonly (Buffer | string | null)[]): ArrayParameter {
+  if (values.length === 0) return '{}'
+  let total = 0
+  for (const value of values) total += lengthOf(value)
+  const { bytes } = arrayOf(BYTEA, values.length, 0, total)
+  let at = HEADER_BYTES
+  for (const value of values) {
+    const length = lengthOf(value)
+    bytes.writeInt32BE(value === null ? NULL_LENGTH : length, at)
+    at += LENGTH_BYTES
+    if (typeof value === 'string') bytes.write(value, at, length, 'hex')
+    else value?.copy(bytes, at)
+    at += length
+  }
+  return bytes
+}
+
+const lengthOf = (value: Buffer | string | null): number =>
+  typeof value === 'string' ? value.length / 2 : (value?.length ?? 0)
