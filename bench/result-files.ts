@@ -1,15 +1,16 @@
 import { statement } from './bank-statement.ts'
 import { asOwner, settle } from './measure/database.ts'
-import { median, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
+import { median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
 import { drive, httpSend } from './measure/load.ts'
 import { tellMachine } from './measure/machine.ts'
 import { type Service, startService } from './measure/service.ts'
+import { type FileFloor, floorOf } from './result-files-floor.ts'
 import { SENT_BATCHES } from './seed-batches.ts'
 import { CUSTOMERS, OPEN_INVOICES } from './seed-money.ts'
 
 /**
- * Result files over HTTP: a statement of 10 MB whose entries match nothing and are listed, returns that are applied, beside payments of the same
- * run that are recorded with an allocation, and hostile files that are refused.
+ * Result files over HTTP: a statement of 10 MB whose entries match nothing and are listed, beside its bytes through the bare parser and its rows by one statement
+ * a table; returns that are applied, beside payments of the same run that are recorded with an allocation; and hostile files that are refused.
  */
 
 const CPU_MAX = 5
@@ -54,10 +55,13 @@ function credits(count: number, areAlike: boolean, times: number): string {
    <Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries.join('')}</Stmt></BkToCstmrStmt></Document>`
 }
 
-/** CPU-seconds of a payment with an allocation, to open invoices of the second half of the customers. */
-async function payCpu(service: Service, count: number, seconds: number): Promise<number> {
+/** CPU-seconds of one write, and those of them in PostgreSQL. */
+type CpuOfOne = Pick<Cost, 'cpu' | 'database'>
+
+/** Returns CPU-seconds of a payment with an allocation, to open invoices of the second half of the customers. */
+async function payCpu(service: Service, count: number, seconds: number): Promise<CpuOfOne> {
   await settle(service.connection)
-  const before = cpuOf(service)
+  const [before, databaseBefore] = [cpuOf(service), service.databaseCpu()]
   const next = () => {
     const customerID = count + 1 + Math.floor(Math.random() * count)
     const Allocations = [{ invoiceID: customerID, amountApplied: 0.01 }]
@@ -65,7 +69,10 @@ async function payCpu(service: Service, count: number, seconds: number): Promise
     return httpSend('POST', '/v1/payments', service.authorization, JSON.stringify({ customerID, ...rest }))
   }
   const { answers } = await drive({ port: service.port, callers: CALLERS, seconds, next, status: 201 })
-  return (cpuOf(service) - before) / answers
+  return {
+    cpu: (cpuOf(service) - before) / answers,
+    database: (service.databaseCpu() - databaseBefore) / answers,
+  }
 }
 
 /** CPU-seconds of a request, those of them in PostgreSQL, and by how many MB the service's memory rose at most. */
@@ -121,19 +128,22 @@ async function measure(
     const seconds = isSmoke ? 0.5 : 5
     await payCpu(service, returns, seconds)
     const read: Cost[] = []
-    const applied: number[] = []
-    const payments: number[] = []
+    const floors: FileFloor[] = []
+    const applied: CpuOfOne[] = []
+    const payments: CpuOfOne[] = []
     for (let time = 0; time < times; time += 1) {
       const large = statement(time * entries + 1, (time + 1) * entries, false, time)
       tell(`a statement of ${(large.length / 1e6).toFixed(1)} MB`)
-      read.push(await cost(service, () => file(large, 201)))
+      let id = 0
+      read.push(await cost(service, async () => ({ resultFileID: id } = await file(large, 201))))
+      floors.push(await floorOf(service, large, id))
       payments.push(await payCpu(service, returns, seconds))
       const some = statement(time * perTime + 1, (time + 1) * perTime, true, time)
-      const { cpu } = await cost(service, async () => {
+      const { cpu, database } = await cost(service, async () => {
         const { Applied } = await file(some, 201)
         if (Applied !== perTime) throw new Error(`${Applied} of ${perTime} returns were applied`)
       })
-      applied.push(cpu / perTime)
+      applied.push({ cpu: cpu / perTime, database: database / perTime })
     }
     const ratios: number[] = []
     for (let time = 0; time < times; time += 1) {
@@ -144,7 +154,7 @@ async function measure(
     const refused: number[] = []
     for (const body of Object.values(HOSTILE))
       for (let time = 0; time < times; time += 1) refused.push((await cost(service, () => file(body, 400))).cpu)
-    return { read, applied, payments, ratios, refused }
+    return { read, floors, applied, payments, ratios, refused }
   } finally {
     await service.stop()
   }
@@ -153,21 +163,26 @@ async function measure(
 export async function benchResultFiles({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
   const entries = isSmoke ? 300 : 15_000
   const sizes = { entries, returns: isSmoke ? 50 : 2_000, alike: isSmoke ? 600 : 80_000 }
-  const { read, applied, payments, ratios, refused } = await measure(sizes, times, isSmoke)
+  const { read, floors, applied, payments, ratios, refused } = await measure(sizes, times, isSmoke)
   const cpu = read.map((one) => one.cpu)
+  const floor = floors.map(({ parser, rows }) => parser + rows)
   const risen = Math.max(...read.map((one) => one.risen))
+  const micro = (some: readonly CpuOfOne[], of: keyof CpuOfOne, count = 1) =>
+    spread(some.map((one) => (one[of] / count) * 1e6))
   tellTable(
-    ['', 'CPU'],
+    ['', 'CPU', 'of that PostgreSQL'],
     [
-      [`a statement of ${entries} entries, s`, spread(cpu)],
-      ['of that PostgreSQL, s', spread(read.map(({ database }) => database))],
-      ['a return that is applied, µs', spread(applied.map((one) => one * 1e6))],
-      ['a payment with an allocation, µs', spread(payments.map((one) => one * 1e6))],
-      [`${sizes.alike} alike lines of as many that differ`, spread(ratios)],
-      ['a hostile file that is refused, ms', spread(refused.map((one) => one * 1e3))],
+      [`a statement of ${entries} entries, s`, spread(cpu), spread(read.map(({ database }) => database))],
+      ['an entry of it, µs', micro(read, 'cpu', entries), micro(read, 'database', entries)],
+      ['its floor (bare parser, rows), s', spread(floor), spread(floors.map(({ rows }) => rows))],
+      ['the statement of its floor', spread(ratioOf(cpu, floor)), ''],
+      ['a return that is applied, µs', micro(applied, 'cpu'), micro(applied, 'database')],
+      ['a payment with an allocation, µs', micro(payments, 'cpu'), micro(payments, 'database')],
+      [`${sizes.alike} alike lines of as many that differ`, spread(ratios), ''],
+      ['a hostile file that is refused, ms', spread(refused.map((one) => one * 1e3)), ''],
     ],
   )
-  const ratio = median(applied) / median(payments)
+  const ratio = median(applied.map((one) => one.cpu)) / median(payments.map((one) => one.cpu))
   tellVerdicts(
     [
       {

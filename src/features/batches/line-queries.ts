@@ -1,8 +1,8 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
-import { bigints, bigintList } from '../../platform/database/columns.ts'
+import { firstRow, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigints, bigintList, dates } from '../../platform/database/columns.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of the lines of batches. Amount and allocations of a line are those of its payment. */
@@ -46,6 +46,11 @@ export const findLine = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<BatchLine>(
     db,
     sql`select ${COLUMNS} from batch_lines l where l.account_id = ${account} and l.payment_id = ${id}`,
+  )
+
+export const listLinesById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<BatchLine>(
+    sql`select ${COLUMNS} from batch_lines l where l.account_id = ${account} and l.payment_id = any(${bigintList(ids)}::bigint[])`,
   )
 
 /** Lists the lines of a batch, in the order in which they were added. */
@@ -99,14 +104,21 @@ export interface SentWith {
   mandate: string | null
 }
 
+const results: OfMany<BatchLine> = (account, rows) => sql`
+    update batch_lines l
+       set result = r.result, result_on = r.result_on, result_class = r.result_class, result_code = r.result_code, result_reason = r.result_reason,
+           result_source = r.result_source, returned_on = r.returned_on, returned_class = r.returned_class, returned_code = r.returned_code,
+           returned_reason = r.returned_reason, returned_source = r.returned_source
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'result')}::text[], ${dates(rows, 'resultOn')}::date[],
+        ${column(rows, 'resultClass')}::text[], ${column(rows, 'resultCode')}::text[], ${column(rows, 'resultReason')}::text[],
+        ${column(rows, 'resultSource')}::text[], ${dates(rows, 'returnedOn')}::date[], ${column(rows, 'returnedClass')}::text[],
+        ${column(rows, 'returnedCode')}::text[], ${column(rows, 'returnedReason')}::text[], ${column(rows, 'returnedSource')}::text[])
+        as r(id, result, result_on, result_class, result_code, result_reason, result_source, returned_on, returned_class, returned_code,
+          returned_reason, returned_source)
+     where l.account_id = ${account} and l.payment_id = r.id`
+
 /** Writes the result of a line, or that its money was lost again. */
-export const sendResult = (tx: Transaction, row: BatchLine): void =>
-  tx.send(sql`
-    update batch_lines set result = ${row.result}, result_on = ${row.resultOn}, result_class = ${row.resultClass},
-      result_code = ${row.resultCode}, result_reason = ${row.resultReason}, result_source = ${row.resultSource},
-      returned_on = ${row.returnedOn}, returned_class = ${row.returnedClass}, returned_code = ${row.returnedCode},
-      returned_reason = ${row.returnedReason}, returned_source = ${row.returnedSource}
-     where account_id = ${tx.account} and payment_id = ${row.id}`)
+export const sendResult = (tx: Transaction, row: BatchLine): void => tx.sendGrouped(results, [row])
 
 /** Reports whether a line of a batch has no result. Results come in the order of lines more often than not, so it begins with the last one. */
 export const hasLineWithoutResult = async (tx: Transaction, batchId: Id): Promise<boolean> =>

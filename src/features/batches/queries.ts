@@ -4,6 +4,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { beginAgain } from '../../platform/database/failures.ts'
+import { bigintList } from '../../platform/database/columns.ts'
 import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { Figure } from '../../platform/metrics.ts'
@@ -116,13 +117,11 @@ export async function lockBatch(tx: Transaction, id: Id): Promise<Batch | undefi
   return findBatch(tx, tx.account, id)
 }
 
-/** Locks a batch and returns its state alone: results come line by line, and to count all lines for each would cost more than the result. */
-export const lockBatchState = (tx: Transaction, id: Id) =>
-  firstRow<Pick<Batch, 'id' | 'state'>>(
-    tx,
-    sql`select batch_id as "id", state from payment_batches
-         where account_id = ${tx.account} and batch_id = ${id} for no key update`,
-  )
+/** Locks batches and returns their states alone: to count their lines for each result would cost more than the result. */
+export const lockBatchStates = (tx: Transaction, ids: readonly Id[]) =>
+  tx.rows<Pick<Batch, 'id' | 'state'>>(sql`
+    select batch_id as "id", state from payment_batches
+     where account_id = ${tx.account} and batch_id = any(${bigintList(ids)}::bigint[]) order by batch_id for no key update`)
 
 /** Lists the customers of a batch's lines by ascending identifier. */
 const listCustomersOfBatch = async (tx: Transaction, id: Id): Promise<CustomerId[]> =>

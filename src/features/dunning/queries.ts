@@ -2,7 +2,7 @@ import type { CustomerState, Dunning } from '../../engine/collection/dunning.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { type OfMany, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { CollectionMethod } from '../collection-terms/types.ts'
@@ -196,5 +196,11 @@ export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>
 
 /** Wakes the dunning of invoices of which more is open than before, without waiting. */
 export const sendWake = (tx: Transaction, ids: readonly InvoiceId[], day: IsoDate): void =>
-  tx.send(sql`
-    update dunning set due_on = ${day} where account_id = ${tx.account} and invoice_id = any(${`{${ids.join(',')}}`}::bigint[]) and due_on is null`)
+  tx.sendGrouped(
+    waking,
+    ids.map((id) => ({ id, day })),
+  )
+
+const waking: OfMany<{ id: InvoiceId; day: IsoDate }> = (account, rows) => sql`
+    update dunning d set due_on = w.day from unnest(${bigints(rows, 'id')}::bigint[], ${dates(rows, 'day')}::date[]) as w(id, day)
+     where d.account_id = ${account} and d.invoice_id = w.id and d.due_on is null`

@@ -7,6 +7,7 @@ import {
   type OfMany,
   orTooMany,
   type Queryable,
+  rowsOfMany,
   type Snapshot,
   type Transaction,
 } from '../../platform/database/database.ts'
@@ -115,12 +116,19 @@ export const listEndedAllocations = (
   db: Queryable,
   account: Id,
   { kind, id }: { kind: 'payment' | 'positive_adjustment'; id: Id },
-) =>
-  db.rows<AllocationState>(sql`
+): Promise<AllocationState[]> =>
+  kind === 'payment'
+    ? rowsOfMany<Id, AllocationState>(db, account, endedOfPayments, [id], ({ givenId }, given) =>
+        given.includes(givenId),
+      )
+    : db.rows<AllocationState>(ended(account, fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`))
+
+const endedOfPayments: OfMany<Id> = (account, given) =>
+  ended(account, fragment`l.given_kind = 'payment' and l.given_id = any(${ids(given)}::bigint[])`)
+
+const ended = (account: Id, condition: Fragment) => sql`
     select ${columns(account)} ${joined(account)}
-     where l.account_id = ${account} and l.ended_on is not null
-       and ${kind === 'payment' ? fragment`l.given_kind = ${kind} and l.given_id = ${id}` : fragment`l.owed_kind = ${kind} and l.owed_id = ${id}`}
-     order by l.allocation_id`)
+     where l.account_id = ${account} and l.ended_on is not null and ${condition} order by l.allocation_id`
 
 /** Draws identifiers ahead, so that what names an allocation need not wait until it is written. */
 export const drawAllocationIds = async (tx: Transaction, count: number): Promise<Id[]> =>
@@ -148,14 +156,16 @@ export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[
   )
 
 export const sendAllocationUpdates = (tx: Transaction, rows: readonly AllocationState[]): void =>
-  tx.send(sql`
+  tx.sendGrouped(updates, rows)
+
+const updates: OfMany<AllocationState> = (account, rows) => sql`
     update allocations l
        set given_kind = r.given_kind, given_id = r.given, owed_kind = r.owed_kind, owed_id = r.owed, amount_minor = r.amount, dated = r.dated, is_service_made = r.is_service_made, ended_on = r.ended_on
       from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'givenKind')}::text[], ${bigints(rows, 'givenId')}::bigint[],
         ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
         ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
         ${dates(rows, 'endedOn')}::date[]) as r(id, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on)
-     where l.account_id = ${tx.account} and l.allocation_id = r.id`)
+     where l.account_id = ${account} and l.allocation_id = r.id`
 
 /** Takes allocations away, without waiting, and keeps what they joined: exports name it beside their entries. */
 export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): void =>
@@ -173,12 +183,14 @@ export interface GivenDelta {
 }
 
 export const addPaymentApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
-  tx.send(sql`
+  tx.sendGrouped(paymentsApplied, rows)
+
+const paymentsApplied: OfMany<GivenDelta> = (account, rows) => sql`
     with changed as (
       update payments p set applied_minor = p.applied_minor + d.amount
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[]) as d(id, amount)
-     where p.account_id = ${tx.account} and p.payment_id = d.id returning p.payment_id as id)
-    ${notingChanged(tx.account, 'payment')}`)
+     where p.account_id = ${account} and p.payment_id = d.id returning p.payment_id as id)
+    ${notingChanged(account, 'payment')}`
 
 export const addNegativeApplied = (tx: Transaction, rows: readonly GivenDelta[]): void =>
   tx.send(sql`

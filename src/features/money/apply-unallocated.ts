@@ -50,25 +50,24 @@ export async function applyUnallocatedTo(
 }
 
 /**
- * Pays invoices of a locked customer that lost money with what is unallocated of the credit notes settled for each. Rule: a note made when the
+ * Pays invoices of locked customers that lost money with what is unallocated of the credit notes settled for each. Rule: a note made when the
  * invoice was paid takes the place of the payment that failed or came back, from that day on, whatever the account does with other unallocated
  * money (§22).
  */
-export async function applyNotesOf(
-  tx: Transaction,
-  context: IssueContext,
-  { customerId, currency, invoiceIds, on }: LostMoney,
-): Promise<void> {
-  if (invoiceIds.length === 0) return
-  const notes = await listFreeNotesOf(tx, invoiceIds)
-  for (const id of invoiceIds) {
-    const settled = notes.filter(({ invoiceId }) => invoiceId === id).map(({ id: noteId }) => noteId)
-    if (settled.length === 0) continue
-    const free = (await listFree(tx, [customerId])).filter(
-      (one) => one.kind === 'negative_adjustment' && settled.includes(one.id),
-    )
-    await applyFree(tx, context, [{ id, customerId, currency }], free, on)
-  }
+export async function applyNotesOf(tx: Transaction, context: IssueContext, lost: readonly LostMoney[]): Promise<void> {
+  const asked = lost.flatMap(({ invoiceIds }) => invoiceIds)
+  if (asked.length === 0) return
+  const notes = await listFreeNotesOf(tx, asked)
+  if (notes.length === 0) return
+  for (const { customerId, currency, invoiceIds, on } of lost)
+    for (const id of invoiceIds) {
+      const settled = notes.filter(({ invoiceId }) => invoiceId === id).map(({ id: noteId }) => noteId)
+      if (settled.length === 0) continue
+      const free = (await listFree(tx, [customerId])).filter(
+        (one) => one.kind === 'negative_adjustment' && settled.includes(one.id),
+      )
+      await applyFree(tx, context, [{ id, customerId, currency }], free, on)
+    }
 }
 
 /** Invoices that a payment was allocated to, and the day on which it failed or came back. */

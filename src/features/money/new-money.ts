@@ -77,7 +77,7 @@ export async function returnPayment(
           shares: await inOrderOfKeeping(tx, payment.allocations),
         })
   // What was kept goes back where it was first.
-  await applyNotesTo(tx, context, failed, payment)
+  await applyNotesTo(tx, context, [{ failed, before: payment }])
   return { failed, kept }
 }
 

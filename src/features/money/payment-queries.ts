@@ -3,6 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { countOf, firstRow, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
+import { bigintList, bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
 import { asTexts } from '../../platform/database/text-rows.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -50,6 +51,11 @@ export const COUNTED_PAYMENTS = { list: 'payments', id: 'payment_id' } as const
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
   firstRow<Payment>(db, sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
+
+export const listPaymentsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
+  db.rows<Payment>(
+    sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = any(${bigintList(ids)}::bigint[])`,
+  )
 
 /** Lists payments in the order of creation. */
 export async function listPayments(
@@ -144,12 +150,18 @@ const insertion: OfMany<Payment> = (account, payments) => sql`
 /** Writes a payment with what will be allocated of it. */
 export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendGrouped(insertion, [row])
 
-export const sendPaymentUpdate = (tx: Transaction, row: Payment): void =>
-  tx.send(sql`
-    update payments set paid_at = ${row.paidAt}, dated = ${row.dated}, currency = ${row.currency}, amount_minor = ${row.amountMinor},
-           method = ${row.method}, gateway_id = ${row.gatewayId}, gives_way = ${row.givesWay}, settled_on = ${row.settledOn}, failed_on = ${row.failedOn}, fail_reason = ${row.failReason}, ref = ${row.ref},
-           memo = ${row.memo}
-     where account_id = ${tx.account} and payment_id = ${row.id}`)
+const updates: OfMany<Payment> = (account, rows) => sql`
+    update payments p
+       set paid_at = r.paid_at, dated = r.dated, currency = r.currency, amount_minor = r.amount, method = r.method, gateway_id = r.gateway,
+           gives_way = r.gives_way, settled_on = r.settled_on, failed_on = r.failed_on, fail_reason = r.fail_reason, ref = r.ref, memo = r.memo
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'paidAt')}::timestamptz[], ${dates(rows, 'dated')}::date[],
+        ${column(rows, 'currency')}::text[], ${bigints(rows, 'amountMinor')}::bigint[], ${column(rows, 'method')}::text[],
+        ${bigints(rows, 'gatewayId')}::bigint[], ${column(rows, 'givesWay')}::boolean[], ${dates(rows, 'settledOn')}::date[],
+        ${dates(rows, 'failedOn')}::date[], ${column(rows, 'failReason')}::text[], ${column(rows, 'ref')}::text[], ${column(rows, 'memo')}::text[])
+        as r(id, paid_at, dated, currency, amount, method, gateway, gives_way, settled_on, failed_on, fail_reason, ref, memo)
+     where p.account_id = ${account} and p.payment_id = r.id`
+
+export const sendPaymentUpdate = (tx: Transaction, row: Payment): void => tx.sendGrouped(updates, [row])
 
 /**
  * Lists payments that give way and are allocated to some of a customer's invoices, the newest first, and locks them. Whoever builds a batch

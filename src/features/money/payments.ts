@@ -22,6 +22,7 @@ import {
   type DrawnIds,
   drawPaymentIds,
   findPayment,
+  listPaymentsById,
   type NewPayment,
   type Payment,
   sendPayment,
@@ -39,6 +40,21 @@ import type { Asked, WantedState } from './types.ts'
 /** Loads a payment with its allocations, in one exchange; undefined where there is none. */
 export const loadPayment = (db: Queryable, account: AccountId, id: Id): Promise<PaymentRecord | undefined> =>
   withAllocations(findPayment(db, account, id), listAllocationsOfGiven(db, account, 'payment', [id]))
+
+/** Loads payments with their allocations, in one exchange; those that do not exist are left out. */
+export async function loadPayments(
+  db: Queryable,
+  account: AccountId,
+  ids: readonly Id[],
+): Promise<Map<Id, PaymentRecord>> {
+  const [rows, allocations] = await Promise.all([
+    listPaymentsById(db, account, ids),
+    listAllocationsOfGiven(db, account, 'payment', ids),
+  ])
+  const records = new Map(rows.map((row) => [row.id, { ...row, allocations: [] as AllocationState[] }]))
+  for (const allocation of allocations) records.get(allocation.givenId)?.allocations.push(allocation)
+  return records
+}
 
 /** Locks the customer of a payment, and loads the payment; undefined where there is none. */
 export const lockedPayment = async (tx: Transaction, id: Id): Promise<PaymentRecord | undefined> =>
@@ -313,20 +329,26 @@ export async function failPayment(
   failure: Failure,
 ): Promise<PaymentRecord> {
   const failed = await losePayment(tx, context, payment, failure)
-  await applyNotesTo(tx, context, failed, payment)
+  await applyNotesTo(tx, context, [{ failed, before: payment }])
   return failed
 }
 
-/** Lets unallocated notes take the place of a payment that has failed, on the invoices that it paid before. */
-export const applyNotesTo = (
-  tx: Transaction,
-  context: RequestContext,
-  { customerId, currency, failedOn }: PaymentRecord,
-  before: PaymentRecord,
-): Promise<void> => {
-  assert(failedOn !== null, 'a payment whose place is taken has failed')
-  return applyNotesOf(tx, context, { customerId, currency, invoiceIds: invoicesOf(before), on: failedOn })
+/** Payment that has failed, and as it was before. */
+export interface LostPayment {
+  failed: PaymentRecord
+  before: PaymentRecord
 }
+
+/** Lets unallocated notes take the place of payments that have failed, on the invoices that they paid before. */
+export const applyNotesTo = (tx: Transaction, context: RequestContext, lost: readonly LostPayment[]): Promise<void> =>
+  applyNotesOf(
+    tx,
+    context,
+    lost.map(({ failed: { customerId, currency, failedOn }, before }) => {
+      assert(failedOn !== null, 'a payment whose place is taken has failed')
+      return { customerId, currency, invoiceIds: invoicesOf(before), on: failedOn }
+    }),
+  )
 
 /** Moves the ends of what gave way to credit after the day on which a payment is lost to that day: from then on there was no money that paid. */
 async function endBy(

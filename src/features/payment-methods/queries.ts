@@ -2,7 +2,16 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import { bigintList } from '../../platform/database/columns.ts'
+import {
+  countOf,
+  firstRow,
+  type OfMany,
+  oneRow,
+  type Queryable,
+  rowsOfMany,
+  type Transaction,
+} from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { MandateDates } from './emandate.ts'
@@ -61,11 +70,11 @@ const COLUMNS = fragment`
   m.branch_code as "branchCode", m.routing_number as "routingNumber", m.bic, m.mandate_reference as "mandateReference",
   m.mandate_date as "mandateDate", m.emandate_id as "emandateId", m.mandate_number_hash as "mandateNumberHash"`
 
-export const findMethod = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<StoredMethod>(
-    db,
-    sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
-  )
+export const findMethod = async (db: Queryable, account: AccountId, id: Id): Promise<StoredMethod | undefined> =>
+  (await rowsOfMany<Id, StoredMethod>(db, account, methods, [id], (row, ids) => ids.includes(row.id)))[0]
+
+const methods: OfMany<Id> = (account, ids) => sql`
+    select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = any(${bigintList(ids)}::bigint[])`
 
 /** Locks a method, after its customer: methods of a customer change one after the other. */
 export async function lockMethod(tx: Transaction, account: AccountId, id: Id): Promise<StoredMethod | undefined> {

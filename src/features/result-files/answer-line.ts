@@ -13,7 +13,7 @@ import type { Asked } from '../money/types.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
 import { addPayment, lockedPayment } from '../money/payments.ts'
 import { resolveAsked } from '../money/resolve.ts'
-import { sendBooking } from './booking-queries.ts'
+import { sendBookings } from './booking-queries.ts'
 import type { ResultDeps } from './deps.ts'
 import { openTexts, sealTexts } from './list-lines.ts'
 import type { SentPayment } from './bookings.ts'
@@ -107,7 +107,7 @@ async function returned(
   const result = { isSuccess: false, reason, on, source: 'file' as const }
   const outcome = await applyLineResult(tx, context, paymentId, result, deps.linesOfService)
   if (outcome !== 'applied') throw refuse('has failed already')
-  sendBooking(tx, { paymentId, isCredit: false, on: line.dated, fileId: line.fileId, hasChanged: true })
+  sendBookings(tx, [{ paymentId, isCredit: false, on: line.dated, fileId: line.fileId, hasChanged: true }])
   if (amountMinor !== null && amountMinor > payment.amountMinor)
     await listOver(tx, context, deps, line, { payment, overMinor: amountMinor - payment.amountMinor })
   return { ...line, state: 'applied', paymentId, invoiceId: null }

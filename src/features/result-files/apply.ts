@@ -3,13 +3,14 @@ import { Fault } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { renewLease } from '../../platform/database/lease.ts'
 import type { PartLine, ResultLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
-import { applyLineResult } from '../batches/results.ts'
+import { applyLineResults, type ResultOutcome } from '../batches/results.ts'
 import { lockCustomers } from '../customers/queries.ts'
-import { sendBooking } from './booking-queries.ts'
+import { sendBookings } from './booking-queries.ts'
 import { fileBusy, type Reading } from './deps.ts'
 import { endPayment } from './end-payment.ts'
 import { factsOfNamed, namedIn } from './facts.ts'
 import { findKnown } from './known.ts'
+import { applyFirstResults, resultOfRejection } from './line-results.ts'
 import { listToCredit, listToEnd, type PaymentOfBatch } from './match-queries.ts'
 import { LinePortion } from './portion.ts'
 import { getFileProgress, sendLineBegun } from './progress-queries.ts'
@@ -21,6 +22,7 @@ import {
   decisionOnPart,
   decisionOnStatus,
   type NamedByLine,
+  type SentBatch,
 } from './rules.ts'
 import { findAnswered } from './sums.ts'
 
@@ -65,8 +67,8 @@ const inTransaction = <T>({ deps, context, lease }: Reading, work: (tx: Transact
       if (!(await renewLease(tx, lease))) throw fileBusy()
       return work(tx)
     },
-    // Most of its statements are about one payment: planning them costs more than running them.
-    { plans: 'lasting' },
+    // Planning its statements costs more than running them, and payments take their steps at the same time.
+    { plans: 'lasting', gathered: {} },
   )
 
 type NamingLine = PartLine | StatusLine
@@ -90,17 +92,21 @@ async function applyPortion(
   const named = lines.map((line) => namedIn(facts, line))
   const known = await findKnown(tx, reading, lines, named)
   const answered = await findAnswered(tx, reading, lines, named)
-  const portion = new LinePortion(tx, reading, { facts, progress, isListedOnly })
+  const decide = (line: NamingLine, index: number): Decision => {
+    if (whole && index === 0) return whole
+    const about = namedIn(facts, line)
+    const decision = decisionOn(line, about, reading)
+    return line.kind === 'part' && answered.has(index) ? decisionBehindAnswer(decision, line, about) : decision
+  }
+  const decided = lines.flatMap((line, index) =>
+    isListedOnly || line.kind === 'over' || known.has(index) ? [] : [{ line, decision: decide(line, index) }],
+  )
+  const outcomes = await applyFirstResults(tx, reading, decided)
+  const portion = new LinePortion(tx, reading, { facts, progress, outcomes, isListedOnly })
   for (const [index, line] of lines.entries()) {
     if (line.kind === 'over') await portion.takeOver(line)
-    else if (whole && index === 0) await portion.take(line, whole)
     else if (known.has(index)) portion.takeKnown(line)
-    else {
-      const about = namedIn(facts, line)
-      const decision = decisionOn(line, about, reading)
-      const isAnswered = line.kind === 'part' && answered.has(index)
-      await portion.take(line, isAnswered ? decisionBehindAnswer(decision, line, about) : decision)
-    }
+    else await portion.take(line, decide(line, index))
   }
   await portion.end(lines.length)
 }
@@ -152,33 +158,51 @@ async function applyToSome(
   { whole, payments }: { whole: WholeDecision; payments: readonly PaymentOfBatch[] },
 ): Promise<void> {
   await lockCustomers(tx, [...new Set(payments.map(({ customerId }) => customerId))], true)
-  const { actionDate } = whole.batch
-  let changed = 0
-  for (const { id } of payments) {
-    const isChanged =
-      whole.kind === 'collected'
-        ? await credit(tx, reading, line as PartLine, { id, actionDate })
-        : (await endPayment(tx, reading, { id, actionDate }, { line: line as StatusLine, ending: whole.ending })) ===
-          'applied'
-    if (isChanged) changed += 1
-  }
+  const changed =
+    whole.kind === 'collected'
+      ? await creditAll(tx, reading, line as PartLine, whole.batch, payments)
+      : await endAll(tx, reading, line as StatusLine, whole, payments)
   const isCounted = line.kind === 'part' || !line.isInherited
   sendLineBegun(tx, reading.file.id, { payments: changed, isCounted })
 }
 
-/** Keeps a booking of a whole collection as the credit of one of its payments, and settles that if it waits. Returns whether it did. */
-async function credit(
+/** Keeps a booking of a whole collection as the credit of its payments, and settles those that wait. Returns how many did. */
+async function creditAll(
   tx: Transaction,
   { deps, context, file }: Reading,
   line: PartLine,
-  { id, actionDate }: Pick<NonNullable<NamedByLine['payment']>, 'id' | 'actionDate'>,
-): Promise<boolean> {
+  { actionDate }: SentBatch,
+  payments: readonly PaymentOfBatch[],
+): Promise<number> {
   const booked = line.entry.on ?? actionDate
   const on = dayOfResult(booked, { actionDate, today: context.moment.today })
   const result = { isSuccess: true, reason: null, on, source: 'file' as const }
-  const outcome = await applyLineResult(tx, context, id, result, deps.linesOfService)
-  const hasChanged = outcome === 'applied'
-  if (hasChanged || outcome === 'already')
-    sendBooking(tx, { paymentId: id, isCredit: true, on: booked, fileId: file.id, hasChanged })
-  return hasChanged
+  const results = payments.map(({ id }) => ({ paymentId: id, result }))
+  const outcomes = await applyLineResults(tx, context, results, deps.linesOfService)
+  const kept = payments.flatMap(({ id: paymentId }, index) => {
+    const hasChanged = outcomes[index] === 'applied'
+    const isKept = hasChanged || outcomes[index] === 'already'
+    return isKept ? [{ paymentId, isCredit: true, on: booked, fileId: file.id, hasChanged }] : []
+  })
+  sendBookings(tx, kept)
+  return kept.filter(({ hasChanged }) => hasChanged).length
+}
+
+/** Ends payments of a batch that was rejected or cancelled. Returns how many were changed. */
+async function endAll(
+  tx: Transaction,
+  reading: Reading,
+  line: StatusLine,
+  { batch, ending }: Extract<WholeDecision, { kind: 'batch_ended' }>,
+  payments: readonly PaymentOfBatch[],
+): Promise<number> {
+  const { actionDate } = batch
+  const ended: ResultOutcome[] = []
+  if (ending === 'rejected') {
+    const { deps, context } = reading
+    const result = resultOfRejection(line, { actionDate, today: context.moment.today })
+    const results = payments.map(({ id }) => ({ paymentId: id, result }))
+    ended.push(...(await applyLineResults(tx, context, results, deps.linesOfService)))
+  } else for (const { id } of payments) ended.push(await endPayment(tx, reading, { id, actionDate }, { line, ending }))
+  return ended.filter((outcome) => outcome === 'applied').length
 }

@@ -1,7 +1,8 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
+import { bigints, dates } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { column, sql } from '../../platform/database/sql.ts'
 
 /** Statements of the bookings of payments that are kept. */
 
@@ -13,9 +14,12 @@ export interface NewBooking {
   hasChanged: boolean
 }
 
-/** Keeps a booking of a payment, unless one is kept. */
-export const sendBooking = (tx: Transaction, { paymentId, isCredit, on, fileId, hasChanged }: NewBooking): void =>
+/** Keeps bookings of payments, each unless one is kept. */
+export function sendBookings(tx: Transaction, bookings: readonly NewBooking[]): void {
+  if (bookings.length === 0) return
   tx.send(sql`
     insert into payment_bookings (account_id, payment_id, is_credit, booked_on, result_file_id, has_changed)
-    values (${tx.account}, ${paymentId}, ${isCredit}, ${on}, ${fileId}, ${hasChanged})
+    select ${tx.account}, * from unnest(${bigints(bookings, 'paymentId')}::bigint[], ${column(bookings, 'isCredit')}::boolean[],
+      ${dates(bookings, 'on')}::date[], ${bigints(bookings, 'fileId')}::bigint[], ${column(bookings, 'hasChanged')}::boolean[])
     on conflict (account_id, payment_id, is_credit) do nothing`)
+}

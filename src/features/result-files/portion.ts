@@ -1,26 +1,19 @@
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { OverLine, PartLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
-import { applyLineResult } from '../batches/results.ts'
-import { sendBooking } from './booking-queries.ts'
+import type { OverLine, PartLine, ResultLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
+import { applyLineResult, type ResultOutcome } from '../batches/results.ts'
+import { type NewBooking, sendBookings } from './booking-queries.ts'
 import { withBooking } from './bookings.ts'
 import type { Reading } from './deps.ts'
 import { endPayment } from './end-payment.ts'
 import { type NamedFacts, namedIn } from './facts.ts'
 import { isOverKnown, ReadBookings } from './known.ts'
+import { resultOfBooking } from './line-results.ts'
 import { writeListedLines } from './list-lines.ts'
 import { type FileProgress, sendFileProgress } from './progress-queries.ts'
 import type { Counts } from './queries.ts'
 import { batchTokenOf, entryKeyOf } from './references.ts'
-import {
-  dayOfResult,
-  type Decision,
-  ENTRY_BEGUN,
-  type EntryProgress,
-  type Listed,
-  overOf,
-  progressBehind,
-} from './rules.ts'
+import { type Decision, ENTRY_BEGUN, type EntryProgress, type Listed, overOf, progressBehind } from './rules.ts'
 import { closeSumsOf } from './sums.ts'
 import { type LineToList, lineToList, remainderToList } from './to-list.ts'
 
@@ -29,6 +22,8 @@ import { type LineToList, lineToList, remainderToList } from './to-list.ts'
 interface PortionOf {
   facts: NamedFacts
   progress: FileProgress
+  /** Outcomes of lines whose results have been applied. */
+  outcomes: ReadonlyMap<ResultLine, ResultOutcome>
   /** Nothing is applied: what would be is listed. */
   isListedOnly: boolean
 }
@@ -42,10 +37,12 @@ export class LinePortion {
   readonly #tx: Transaction
   readonly #reading: Reading
   readonly #facts: NamedFacts
+  readonly #outcomes: ReadonlyMap<ResultLine, ResultOutcome>
   readonly #isListedOnly: boolean
   readonly #hasBegun: boolean
   readonly #counts: Counts = { matched: 0, applied: 0, alreadyKnown: 0, unmatched: 0, payments: 0 }
   readonly #listed: LineToList[] = []
+  readonly #kept: NewBooking[] = []
   readonly #bookings: ReadBookings
   /** Entries of which parts were worked on. */
   readonly #worked = new Set<string>()
@@ -56,10 +53,11 @@ export class LinePortion {
   /** The payment that the last part names. */
   #lastPaymentId: Id | null = null
 
-  constructor(tx: Transaction, reading: Reading, { facts, progress, isListedOnly }: PortionOf) {
+  constructor(tx: Transaction, reading: Reading, { facts, progress, outcomes, isListedOnly }: PortionOf) {
     this.#tx = tx
     this.#reading = reading
     this.#facts = facts
+    this.#outcomes = outcomes
     this.#isListedOnly = isListedOnly
     this.#hasBegun = progress.isLineBegun
     this.#begunBatches = new Set(progress.begunBatches)
@@ -96,6 +94,7 @@ export class LinePortion {
     const tx = this.#tx
     await closeSumsOf(tx, this.#reading, this.#worked)
     await writeListedLines(tx, this.#reading, this.#listed)
+    sendBookings(tx, this.#kept)
     this.#bookings.send(tx, this.#reading)
     const alreadyKnown = this.#counts.alreadyKnown - this.#linesAgain
     sendFileProgress(tx, this.#reading.file.id, {
@@ -147,18 +146,16 @@ export class LinePortion {
     const { on } = line.entry
     if (on === null) return this.#list(line, refused)
     if (hasChanged) {
-      const day = dayOfResult(on, { actionDate: payment.actionDate, today: context.moment.today })
-      const result = { isSuccess: isCredit, reason: line.code, on: day, source: 'file' as const }
-      const isApplied =
-        !this.#isListedOnly &&
-        (await applyLineResult(this.#tx, context, payment.id, result, deps.linesOfService)) === 'applied'
+      const result = resultOfBooking(line, isCredit, { ...payment, today: context.moment.today })
+      const apply = () => applyLineResult(this.#tx, context, payment.id, result, deps.linesOfService)
+      const isApplied = !this.#isListedOnly && (this.#outcomes.get(line) ?? (await apply())) === 'applied'
       if (!isApplied) return this.#list(line, refused)
       this.#counts.applied += 1
       // One that this file settled and takes back is one payment.
       if (!(payment.credit?.hasChanged && payment.credit.fileId === file.id)) this.#counts.payments += 1
     }
     this.#counts.matched += 1
-    sendBooking(this.#tx, { paymentId: payment.id, isCredit, on, fileId: file.id, hasChanged })
+    this.#kept.push({ paymentId: payment.id, isCredit, on, fileId: file.id, hasChanged })
     const kept = { on, fileId: file.id, hasChanged }
     this.#facts.payments.set(payment.id, withBooking(payment, { isCredit, kept }))
     if (difference) this.#listed.push(remainderToList(line, difference, payment))
@@ -169,7 +166,7 @@ export class LinePortion {
     const { payment, ending } = decision
     const outcome = this.#isListedOnly
       ? 'unknown'
-      : await endPayment(this.#tx, this.#reading, payment, { line, ending })
+      : (this.#outcomes.get(line) ?? (await endPayment(this.#tx, this.#reading, payment, { line, ending })))
     if (outcome !== 'applied')
       return this.#list(line, { kind: 'listed', as: 'return', code: line.code, named: payment })
     this.#counts.payments += 1

@@ -85,10 +85,10 @@ export interface TransactionSettings {
   /** How long the transaction may last, in milliseconds; left out: TRANSACTION_MS. More only for what adds no records. */
   boundMs?: number
   /**
-   * Of work that many statements wait in at once: they leave together, without savepoints and portions; what fails is not tried again, and a lock
-   * is waited for so many milliseconds at most.
+   * Of work that many statements wait in at once: they leave together, without savepoints and portions. With `lockMs` a lock is waited for so many
+   * milliseconds at most, and what fails is not tried again.
    */
-  gathered?: { lockMs: number }
+  gathered?: { lockMs?: number }
   /** Ends the transaction when it is aborted, its statement too, and throws the reason; nothing of it is left. */
   signal?: AbortSignal
 }

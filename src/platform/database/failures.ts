@@ -67,8 +67,14 @@ const AWAY_MESSAGES =
 /** Reports whether a stored value is none of what a statement takes it for (SQLSTATE class 22). */
 export const isOfValues = (error: unknown): boolean => asDriverError(error).code?.startsWith('22') === true
 
+const AFTER_FAILURE = '25P02'
+
 /** Reports whether the error only follows from an earlier failure in its transaction. */
-export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === '25P02'
+export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === AFTER_FAILURE
+
+/** Makes the error of a statement that was not sent, because its transaction is rolled back. */
+export const rolledBack = (): Error =>
+  Object.assign(new Error('the transaction was rolled back'), { code: AFTER_FAILURE })
 
 /** Resources that are used up: disk, memory, whatever else (class 53), and a disk that fails. */
 const EXHAUSTED_CODES = new Set(['53000', '53100', '53200', '53400', '58030'])

@@ -176,7 +176,7 @@ export function openDatabase(
           ? transact(client, account, work, settings)
           : untilAborted(client, signal, work, (guarded) => transact(client, account, guarded, settings))
       const once = () => withClient(transactOn, answerMs)
-      const done = () => guarded(settings?.gathered ? once : () => retried(once))
+      const done = () => guarded(settings?.gathered?.lockMs === undefined ? () => retried(once) : once)
       if (!settings?.isShared) return done()
       turns.note(account)
       return writes.run(account, done)
@@ -264,7 +264,7 @@ async function transact<T>(
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
   const scope = transactionScope(account, plans, statementMs)
   send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
-  if (settings.gathered) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
+  if (settings.gathered?.lockMs !== undefined) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {
       return await rows

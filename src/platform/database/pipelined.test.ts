@@ -84,3 +84,24 @@ test('one after the other of the same request do not join each other', async () 
   })
   expect(labels.map(({ label }) => label)).toEqual(['twice a', 'twice b'])
 })
+
+test('that wait when a request is refused do not hide its refusal', async () => {
+  const refused = shared(async (tx) => {
+    write(tx.part(), 0, 'never written')
+    throw new Error('refused')
+  })
+  await expect(refused).rejects.toThrow('refused')
+})
+
+test('of work that waits for its locks are tried again after a serialisation failure', async () => {
+  let tries = 0
+  const fail = sql`do $$ begin raise exception 'not now' using errcode = '40001'; end $$`
+  const work = async (tx: Transaction) => {
+    tries += 1
+    if (tries === 1) await tx.part().rows(fail)
+    return tries
+  }
+  await expect(service.db.transaction(account, work, { gathered: {} })).resolves.toBe(2)
+  tries = 0
+  await expect(shared(work)).rejects.toThrow('not now')
+})

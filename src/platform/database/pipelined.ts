@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Grouped, OfMany } from './database.ts'
+import { rolledBack } from './failures.ts'
 import { sendExchange, sendTogether } from './row-query.ts'
 import type { Statement } from './sql.ts'
 
@@ -126,7 +127,7 @@ export function pipelineOn(client: pg.ClientBase, account: AccountId, before: re
     },
     drop: () => {
       next.isOver = true
-      for (const { reject } of next.slots.splice(0)) reject(new Error('the transaction was rolled back'))
+      for (const { reject } of next.slots.splice(0)) reject(rolledBack())
     },
   }
 }

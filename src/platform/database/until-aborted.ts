@@ -1,7 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import type pg from 'pg'
 import { isQuiet, requestCancel } from './cancel.ts'
-import type { Database, Transaction } from './database.ts'
+import type { Database, StatementsOfPart, Transaction } from './database.ts'
 
 /** Transactions of callers who may hang up: the statement that runs is ended then, nothing more is sent, and nothing of the transaction is left. */
 
@@ -84,15 +84,19 @@ function heeding(tx: Transaction, signal: AbortSignal): Transaction {
       return run(...given)
     }
   }
-  return {
-    ...tx,
-    rows: async (statement) => heed(tx.rows)(statement) as never,
-    grouped: async (ofMany, items, isOf) => heed(tx.grouped)(ofMany, items, isOf as never) as never,
-    send: heed(tx.send),
+  const heeded = (statements: StatementsOfPart): StatementsOfPart => ({
+    rows: async (statement) => heed(statements.rows)(statement) as never,
+    grouped: async (ofMany, items, isOf) => heed(statements.grouped)(ofMany, items, isOf as never) as never,
+    send: heed(statements.send),
     sendGrouped: (ofMany, items, refusals) => {
       signal.throwIfAborted()
-      tx.sendGrouped(ofMany, items, refusals)
+      statements.sendGrouped(ofMany, items, refusals)
     },
+  })
+  return {
+    ...tx,
+    ...heeded(tx),
+    part: () => heeded(tx.part()),
     async *portions(statement, size) {
       signal.throwIfAborted()
       for await (const rows of tx.portions(statement, size)) {
