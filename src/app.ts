@@ -139,6 +139,8 @@ export interface AppDeps {
   ownSeal?: SealKey | undefined
   /** Those of FONTS_DIR; left out: none. */
   fonts?: FurtherFonts | undefined
+  /** Hashes passwords; left out: in a thread of this process. */
+  hashing?: Hashing
 }
 
 export interface App {
@@ -368,7 +370,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
   const metrics = metricsOf(deps, clock)
   const drawing = drawingOf(deps)
-  const hashing = makeHashing({ root: settings.root })
+  const hashing = deps.hashing ?? makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
   const outage = new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) })
   const links = makeLinks(envelope, settings.publicUrl)

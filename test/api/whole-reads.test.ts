@@ -164,6 +164,12 @@ async function mixtures(client: typeof still, url: string): Promise<string[]> {
   return found.filter((answer) => !states.includes(answer))
 }
 
+/** Reads of several statements: lists, papers, and records with parts. */
+const READS_OF_SEVERAL = [
+  ...['listInvoices', 'getInvoicePdf', 'listPayments', 'listCredits', 'listEvents'],
+  ...['explainInvoice', 'getPackage', 'getTaxSetting'],
+]
+
 describe('while one writer toggles between all statements', () => {
   test('every GET has something to show, and none is left out', async () => {
     await show(true)
@@ -176,20 +182,8 @@ describe('while one writer toggles between all statements', () => {
     expect(await mixtures(busy, url)).toEqual([])
   })
 
-  test('the same reads with each statement a transaction of its own would show two', async () => {
-    const mixed: string[] = []
-    for (const [id, url] of urls) if ((await mixtures(pieceByPiece, url)).length > 0) mixed.push(id)
-    expect(mixed).toEqual(
-      expect.arrayContaining([
-        'listInvoices',
-        'getInvoicePdf',
-        'listPayments',
-        'listCredits',
-        'listEvents',
-        'explainInvoice',
-        'getPackage',
-        'getTaxSetting',
-      ]),
-    )
+  test.each(READS_OF_SEVERAL)('%s with each statement a transaction of its own would show two', async (id) => {
+    const [, url = ''] = urls.find(([known]) => known === id) ?? []
+    expect(await mixtures(pieceByPiece, url)).not.toEqual([])
   })
 })

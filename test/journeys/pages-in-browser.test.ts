@@ -8,6 +8,8 @@ import { invoicePage, PAGE_ROWS, type World } from './public-pages.testing.ts'
 
 /** Public pages in a real browser: who sees them, who only hears them, and who has no mouse. */
 
+const LANGUAGES = ['en', 'de'] as const
+
 // Of the clock of spans each look is a second: one address may ask for so many pages a minute.
 let spanMs = 0
 let isHeld = false
@@ -18,6 +20,8 @@ describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () =>
   let browser: Browser
   let address = ''
   let world: World
+  /** The windows of readers, which go from page to page: each new one would start a process. */
+  const windows = new Map<string, Page>()
 
   beforeAll(async () => {
     await service.app.server.listen({ host: '127.0.0.1', port: 0 })
@@ -31,6 +35,7 @@ describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () =>
       },
     }
     browser = await launchBrowser()
+    for (const language of LANGUAGES) windows.set(language, await browser.newPage({ locale: language }))
   })
   afterAll(() => browser.close())
 
@@ -56,12 +61,12 @@ describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () =>
     }
   }
 
-  const inEachLanguage = PAGE_ROWS.flatMap((row) => (['en', 'de'] as const).map((language) => ({ ...row, language })))
+  const inEachLanguage = PAGE_ROWS.flatMap((row) => LANGUAGES.map((language) => ({ ...row, language })))
 
   test.each(inEachLanguage)(
     '$name, in $language, has no barrier (looked for in English), is never wider than its window, and asks no other host for anything',
     async ({ name, language, status = 200, shows, open }) => {
-      const page = await browser.newPage({ locale: language })
+      const page = windows.get(language) as Page
       const foreign: string[] = []
       const complaints: string[] = []
       page.on('request', (request) => {
@@ -81,7 +86,7 @@ describe.skipIf(!hasBrowser)('public pages in a browser (needs chromium)', () =>
         await look(page, `${name} ${language}`, language === 'en')
       } finally {
         await after?.()
-        await page.close()
+        for (const event of ['request', 'console']) page.removeAllListeners(event)
       }
       expect({ foreign, complaints }).toEqual({ foreign: [], complaints: [] })
     },

@@ -10,6 +10,8 @@ import type { GatewayDeps } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
 import { newSecret, secretHash } from '../../src/features/api-keys/secret.ts'
+import type { Hashing } from '../../src/features/contacts/hashing.ts'
+import { passwordHash } from '../../src/features/contacts/password.ts'
 import type { Permission } from '../../src/kernel/context.ts'
 import type { Connection, Database } from '../../src/platform/database/database.ts'
 import { networksFromText } from '../../src/platform/outbound/networks.ts'
@@ -90,6 +92,13 @@ async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<vo
 export const openTestDatabase = (connection: Connection): Database =>
   openDatabase(connection, { role: APP_ROLE, poolSize: 6 })
 
+let oneHash: string | undefined
+/** What a password is stored as, whichever it is: hashed once by each process that runs tests. */
+const ONE_HASH: Hashing = {
+  hash: async () => (oneHash ??= passwordHash('geheim1')),
+  close: async () => {},
+}
+
 /** Starts the service for a test file; `now` is the real time it believes in. */
 export async function startTestService(
   options: {
@@ -107,6 +116,8 @@ export async function startTestService(
     /** Calls of webhooks; left out: those within loopback alone. */
     outbound?: Outbound
     log?: Logger
+    /** Each password gets the hash of its own, which takes longer than a hundred requests; left out: all get that of one. */
+    hashesPasswords?: boolean
     /** A database that there is; left out: a new one. */
     connection?: Connection
     /** The key of a database that there is; left out: TEST_KEY. */
@@ -129,6 +140,7 @@ export async function startTestService(
     log: options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
     realClock,
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.hashesPasswords ? {} : { hashing: ONE_HASH }),
     settings: {
       publicUrl: options.publicUrl,
       widgetOrigin: options.widgetOrigin,

@@ -7,7 +7,9 @@ import { onTestFinished } from 'vitest'
 
 /** Chromium of this machine, which shows pages as a person sees them. */
 
-const BROWSER = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+/** Without a window of its own a browser takes a fraction of the processor. */
+const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const BROWSER = process.env['CHROMIUM'] ?? BROWSERS.find((path) => existsSync(path)) ?? '/usr/bin/chromium'
 const QUIET = [
   '--no-sandbox',
   '--disable-gpu',

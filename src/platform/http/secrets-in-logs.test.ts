@@ -13,7 +13,7 @@ import { readOperation, writeOperation } from './operation.ts'
 
 const lines: string[] = []
 const log = makeLog('trace', [], { write: (line) => void lines.push(line) })
-const service = await startTestService({ log })
+const service = await startTestService({ log, hashesPasswords: true })
 
 /** Secrets, one of each kind, none of which can be guessed from another. */
 const SECRETS = {
