@@ -18,6 +18,7 @@ import { benchRunBesideMail } from './mail-run.ts'
 import { benchMoneyKill } from './money-kill.ts'
 import { benchMandates } from './mandates.ts'
 import { benchNeighbours } from './neighbours.ts'
+import { benchNight } from './night.ts'
 import { benchOutward } from './outward.ts'
 import { benchPage } from './page.ts'
 import { benchPayments } from './payments.ts'
@@ -57,6 +58,7 @@ const isSmoke = values.smoke
 const times = Number(values.times ?? (isSmoke ? 1 : 5))
 const shapes = values.shapes === undefined ? {} : { shapes: Number(values.shapes) }
 const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLION))
+const nightCounts = () => (given ? [Number(given)] : isSmoke ? [100] : [1_000, 10_000])
 
 const programs: Record<string, () => Promise<void>> = {
   start: () => benchStart({ times, isSmoke }),
@@ -86,6 +88,7 @@ const programs: Record<string, () => Promise<void>> = {
   pdf: () => benchPdf({ times, isSmoke }),
   mandates: () => benchMandates({ times: Math.min(times, 3), isSmoke }),
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
+  night: () => benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
   sepa: () => benchSepa({ times, isSmoke }),
   soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),

@@ -153,6 +153,7 @@ describe('statements', () => {
 /** Functions of the owner that look at all accounts by their nature, and why. */
 const ACROSS_ACCOUNTS: Record<string, string> = {
   account_exists: 'a first start asks whether there is any account',
+  begin_days: 'the worker begins the days of accounts with nothing due',
   count_due: 'the metrics of the deployment',
   count_due_in_cycle: 'the metrics of the deployment',
   count_files_to_send_again: 'the doctor asks which bank files are to be sent again',

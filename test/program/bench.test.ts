@@ -29,6 +29,7 @@ const PROGRAMS = [
   'mandates',
   'page',
   'neighbours',
+  'night',
   'outward',
   'webhooks',
   'mail',

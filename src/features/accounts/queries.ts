@@ -186,6 +186,23 @@ export const listAccountsToSchedule = (db: Queryable, zones: string[], days: Iso
   db.rows<{ id: AccountId; today: IsoDate }>(sql`
     select account_id as "id", today from list_accounts_to_schedule(${zones}::text[], ${days}::date[])`)
 
+/**
+ * Begins the day of up to so many of these accounts of which nothing is due, and returns how many these were; null while another worker does. A kind of due
+ * records that this does not know would never be billed: `begin-days.test.ts` of billing runs compares them.
+ */
+export const beginDays = async (
+  db: Queryable,
+  zones: string[],
+  days: IsoDate[],
+  countMax: number,
+): Promise<number | null> => {
+  const { n } = await oneRow<{ n: bigint | null }>(
+    db,
+    sql`select begin_days(${zones}::text[], ${days}::date[], ${countMax}::integer) as "n"`,
+  )
+  return n === null ? null : Number(n)
+}
+
 export const markScheduled = (tx: Transaction, account: AccountId, day: IsoDate) =>
   tx.rows<{ id: AccountId }>(sql`
     update accounts set scheduled_on = ${day} where account_id = ${account} and (scheduled_on is null or scheduled_on < ${day})

@@ -5,7 +5,7 @@ import type { Duty, DutyDeps, GoOn } from '../../platform/duty.ts'
 import { AccountWork } from '../../platform/account-work.ts'
 import { whilePresent } from '../../platform/long/presence.ts'
 import { type SteadyClock, steadyClock } from '../../platform/steady-clock.ts'
-import { listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
+import { beginDays, listAccountsToSchedule, listScheduleZones, markScheduled } from '../accounts/queries.ts'
 import { findDueAfter } from './due-kind.ts'
 import { announceRun, insertRun, listUnfinishedRuns, putOffRun, releaseRun } from './queries.ts'
 import type { RunDeps } from './chunk.ts'
@@ -31,8 +31,8 @@ const RUNS_AT_ONCE = 2
 export const scheduleDuty = ({ order }: RunDutyDeps): Duty => ({
   name: 'schedule billing runs',
   everyMs: LOOK_EVERY_MS,
-  run: async ({ db, realClock }) => {
-    await scheduleRuns({ db, realClock, order })
+  run: async ({ db, realClock }, goOn) => {
+    await scheduleRuns({ db, realClock, order }, goOn)
   },
 })
 
@@ -134,16 +134,27 @@ async function workOne(
   else log.info(facts, 'billing run done')
 }
 
-/** Starts one run a day for every account on real time, when its own day begins; days without anything due need none. */
-export async function scheduleRuns({
-  db,
-  realClock,
-  order,
-}: Pick<RunDeps, 'db' | 'realClock' | 'order'>): Promise<number> {
+/** Accounts whose days begin in one statement. */
+const DAYS_AT_ONCE = 500
+
+/**
+ * Begins the day of every account on real time whose own day has begun, with a run where something is due. Most have nothing due: their days begin many at a
+ * time, by one worker. Returns how many runs were started.
+ */
+export async function scheduleRuns(
+  { db, realClock, order }: Pick<RunDeps, 'db' | 'realClock' | 'order'>,
+  goOn: GoOn = () => {},
+): Promise<number> {
   const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
   const days = zones.map((zone) => dateIn(realClock(), zone))
+  for (let begun = DAYS_AT_ONCE; begun === DAYS_AT_ONCE; goOn()) {
+    const more = await beginDays(db.unscoped, zones, days, DAYS_AT_ONCE)
+    if (more === null) return 0
+    begun = more
+  }
   let started = 0
   for (const { id, today } of await listAccountsToSchedule(db.unscoped, zones, days)) {
+    goOn()
     started += await db.transaction(id, async (tx) => {
       // Of several workers one marks the day; the others find it marked.
       if ((await markScheduled(tx, id, today)).length === 0) return 0
