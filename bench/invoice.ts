@@ -1,14 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { asOwner, settle } from './measure/database.ts'
-import { spread, tellTable, tellVerdicts, median } from './measure/figures.ts'
-import { drive, httpGet } from './measure/load.ts'
+import { spread, tell, tellVerdicts, median } from './measure/figures.ts'
 import { tellMachine } from './measure/machine.ts'
-import { startService } from './measure/service.ts'
+import { type Service, startService } from './measure/service.ts'
+import { measureBoth, tellSamples } from './read.ts'
 import { CUSTOMERS, PAID_INVOICES } from './seed-money.ts'
 
-/** Reading one invoice with its lines, taxes and money, among many: what it costs the database, most of which was planning. */
+/**
+ * Reading one invoice with its lines, taxes and money, among many: what it costs the database, beside a bare server that reads the same by one
+ * statement.
+ */
 
 const DATABASE_GOAL_US = 400
 const CALLERS = 8
+
+/** Measures what PostgreSQL does while nobody asks: a part of what every answer seems to cost. */
+async function tellIdle(service: Service, times: number, seconds: number): Promise<void> {
+  const idle: number[] = []
+  for (let turn = 0; turn < times; turn += 1) {
+    const before = service.databaseCpu()
+    await delay(seconds * 1000)
+    idle.push(((service.databaseCpu() - before) * 1000) / seconds)
+  }
+  tell(`CPU of PostgreSQL while nobody asks, ms a second: ${spread(idle)}`)
+}
 
 export async function benchInvoice({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
   const invoices = isSmoke ? 200 : 10_000
@@ -22,28 +37,19 @@ export async function benchInvoice({ times, isSmoke }: { times: number; isSmoke:
       await client.query('vacuum (analyze)')
     })
     await settle(service.connection)
-    const next = () => httpGet(`/v1/invoices/${1 + Math.floor(Math.random() * invoices)}`, service.authorization)
-    const turns: Record<'node' | 'database', number>[] = []
-    // The first warms up.
-    for (let turn = 0; turn <= times; turn += 1) {
-      const [node, database] = [service.nodeCpu(), service.databaseCpu()]
-      const { answers } = await drive({ port: service.port, seconds, next, callers: CALLERS, status: 200 })
-      const micros = (cpuSeconds: number) => (cpuSeconds * 1e6) / answers
-      if (turn > 0)
-        turns.push({ node: micros(service.nodeCpu() - node), database: micros(service.databaseCpu() - database) })
-    }
-    const database = turns.map((turn) => turn.database)
-    tellTable(
-      ['reading one invoice', 'service'],
-      [
-        ['CPU of Node an answer, µs', spread(turns.map(({ node }) => node))],
-        ['CPU of PostgreSQL an answer, µs', spread(database)],
-      ],
+    await tellIdle(service, times, seconds)
+    const title = 'reading one invoice'
+    const path = () => `/v1/invoices/${1 + Math.floor(Math.random() * invoices)}`
+    const { floors, subjects } = await measureBoth(
+      service,
+      { title, statement: 'read-invoice', path },
+      { times, seconds, callers: CALLERS },
     )
-    const reached = `${median(database).toFixed(0)} µs`
-    const isMet = median(database) <= DATABASE_GOAL_US
-    const goal = `reading one invoice: at most ${DATABASE_GOAL_US} µs of the database`
-    tellVerdicts([{ goal, reached, isMet }], { isSmoke })
+    tellSamples(title, floors, subjects)
+    const micros = median(subjects.map(({ database }) => database)) * 1e6
+    const reached = `${micros.toFixed(0)} µs`
+    const goal = `${title}: at most ${DATABASE_GOAL_US} µs of the database`
+    tellVerdicts([{ goal, reached, isMet: micros <= DATABASE_GOAL_US }], { isSmoke })
   } finally {
     await service.stop()
   }

@@ -24,13 +24,24 @@ interface Sample {
   database: number
 }
 
-export interface Case {
+/** What is read, and the frozen statement of the floor that reads the same. */
+interface Reading {
   title: string
   statement: string
   limit?: number
   path: () => string
+}
+
+export interface Case extends Reading {
   /** Part of the floor's rate that is asked. */
   ofFloor: number
+}
+
+interface Load {
+  times: number
+  seconds: number
+  /** Left out: CALLERS. */
+  callers?: number
 }
 
 const owed = (customerID: number) => ({
@@ -66,10 +77,10 @@ async function seed(service: Service, customers: number): Promise<void> {
 
 async function sample(
   service: Pick<Service, 'databaseCpu'>,
-  load: { port: number; seconds: number; next: () => string; node: () => number },
+  load: { port: number; seconds: number; callers: number; next: () => string; node: () => number },
 ): Promise<Sample> {
   const [node, database] = [load.node(), service.databaseCpu()]
-  const { answers, seconds } = await drive({ ...load, callers: CALLERS, status: 200 })
+  const { answers, seconds } = await drive({ ...load, status: 200 })
   return {
     rate: answers / seconds,
     node: (load.node() - node) / answers,
@@ -80,7 +91,7 @@ async function sample(
 async function startFloor(
   service: Service,
   file: string,
-  { statement, limit, path }: Case,
+  { statement, limit, path }: Reading,
 ): Promise<Child<{ port: number }>> {
   const body = await fetchText(service.port, path(), service.authorization)
   const today = new Date().toISOString().slice(0, 10)
@@ -102,16 +113,20 @@ async function startFloor(
   return child
 }
 
-/** Floor and subject take turns; the first turn of each warms up and is not counted. */
-async function measure(service: Service, file: string, one: Case, times: number, seconds: number) {
-  const floor = await startFloor(service, file, one)
+/** Measures a reading and its floor, which take turns; the first turn of each warms up and is not counted. */
+export async function measureBoth(
+  service: Service,
+  one: Reading,
+  { times, seconds, callers = CALLERS }: Load,
+): Promise<{ floors: Sample[]; subjects: Sample[] }> {
+  const floor = await startFloor(service, await bundled('floor/read.ts'), one)
   const { port } = await floor.said
   const next = () => httpGet(one.path(), service.authorization)
   const floors: Sample[] = []
   const subjects: Sample[] = []
   for (let turn = 0; turn <= times; turn += 1) {
-    const bare = await sample(service, { port, seconds, next, node: () => cpuOfProcess(floor.pid) })
-    const ours = await sample(service, { port: service.port, seconds, next, node: service.nodeCpu })
+    const bare = await sample(service, { port, seconds, callers, next, node: () => cpuOfProcess(floor.pid) })
+    const ours = await sample(service, { port: service.port, seconds, callers, next, node: service.nodeCpu })
     if (turn === 0) continue
     floors.push(bare)
     subjects.push(ours)
@@ -121,10 +136,12 @@ async function measure(service: Service, file: string, one: Case, times: number,
   return { floors, subjects }
 }
 
-function judge({ title, ofFloor }: Case, floors: readonly Sample[], subjects: readonly Sample[]): Verdict {
+const cpu = ({ node, database }: Sample) => node + database
+
+/** Prints the rates and the CPU of both. */
+export function tellSamples(title: string, floors: readonly Sample[], subjects: readonly Sample[]): void {
   const micros = (samples: readonly Sample[], of: (one: Sample) => number) =>
     spread(samples.map((one) => of(one) * 1e6))
-  const cpu = ({ node, database }: Sample) => node + database
   tellTable(
     [title, 'service', 'floor'],
     [
@@ -139,6 +156,10 @@ function judge({ title, ofFloor }: Case, floors: readonly Sample[], subjects: re
     ],
   )
   if (isNoisy(floors.map(({ rate }) => rate))) tell('noisy: the floor itself moved more than twofold')
+}
+
+function judge({ title, ofFloor }: Case, floors: readonly Sample[], subjects: readonly Sample[]): Verdict {
+  tellSamples(title, floors, subjects)
   const rates = (samples: readonly Sample[]) => samples.map(({ rate }) => rate)
   const byRate = median(ratioOf(rates(subjects), rates(floors)))
   const byCpu = median(ratioOf(floors.map(cpu), subjects.map(cpu)))
@@ -155,10 +176,9 @@ export async function compare(
   cases: readonly Case[],
   options: { times: number; seconds: number; isSmoke: boolean },
 ): Promise<void> {
-  const file = await bundled('floor/read.ts')
   const verdicts: Verdict[] = []
   for (const one of cases) {
-    const { floors, subjects } = await measure(service, file, one, options.times, options.seconds)
+    const { floors, subjects } = await measureBoth(service, one, options)
     verdicts.push(judge(one, floors, subjects))
   }
   tellVerdicts(verdicts, options)

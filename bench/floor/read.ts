@@ -71,7 +71,7 @@ const rows = (values: unknown[]): Promise<unknown[]> =>
   })
 
 const server = createServer((request, response) => {
-  const id = /^\/v1\/customers\/(\d+)$/.exec(request.url ?? '')?.[1]
+  const id = /^\/v1\/(?:customers|invoices)\/(\d+)$/.exec(request.url ?? '')?.[1]
   void rows(limit === undefined ? [today, account, id] : [today, account, 0, limit]).then((found) => {
     response.writeHead(found.length > 0 ? 200 : 404, {
       'content-type': 'application/json; charset=utf-8',

@@ -14,6 +14,8 @@ import {
   listCharges,
   listInvoiceTaxes,
   lookUpApplied,
+  lookUpCharges,
+  lookUpTaxes,
   portionsOfApplied,
 } from './queries.ts'
 import type { InvoiceParts, LongInvoiceParts } from './wire.ts'
@@ -80,8 +82,8 @@ export async function lookUpLines(
 ): Promise<Omit<InvoiceParts, 'customer'> | undefined> {
   const [invoice, charges, taxes] = await Promise.all([
     findInvoice(db, account, id),
-    listCharges(db, account, [id]),
-    listInvoiceTaxes(db, account, [id]),
+    lookUpCharges(db, account, id),
+    lookUpTaxes(db, account, id),
   ])
   return invoice && { invoice, charges, taxes }
 }

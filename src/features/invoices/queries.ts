@@ -282,6 +282,18 @@ export interface LinesRead {
   areTexts?: boolean
 }
 
+const CHARGE_COLUMNS = fragment`
+  charge_id as "id", invoice_id as "invoiceId", display_order as "displayOrder", kind, name, description, quantity,
+  unit_price as "unitPrice", net_minor as "netMinor", gross_minor as "grossMinor", period_from as "from", period_until as "until",
+  whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets as "storedBrackets", subscription_id as "subscriptionId",
+  stretch, item_id as "itemId", part`
+
+type ChargeRow = Omit<Charge, 'brackets'> & { storedBrackets: PricedBracketsJson | null }
+
+// Not copied: text rows cannot be.
+const withBrackets = (rows: readonly ChargeRow[]): Charge[] =>
+  rows.map((row) => Object.assign(row, { brackets: bracketsOf(row.storedBrackets) }))
+
 /** Lists the lines of invoices, by identifier of the invoice and in their order on it; no more than `linesMax`. */
 export const listCharges = async (
   db: Queryable,
@@ -289,21 +301,25 @@ export const listCharges = async (
   invoiceIds: readonly InvoiceId[],
   { linesMax, areTexts }: LinesRead = {},
 ): Promise<Charge[]> => {
-  const rows = await db.rows<Omit<Charge, 'brackets'> & { storedBrackets: PricedBracketsJson | null }>(
+  const rows = await db.rows<ChargeRow>(
     inTexts(
       areTexts,
       sql`
-    select charge_id as "id", invoice_id as "invoiceId", display_order as "displayOrder", kind, name, description, quantity,
-           unit_price as "unitPrice", net_minor as "netMinor", gross_minor as "grossMinor", period_from as "from", period_until as "until",
-           whole_from as "wholeFrom", whole_until as "wholeUntil", price, brackets as "storedBrackets", subscription_id as "subscriptionId",
-           stretch, item_id as "itemId", part
+    select ${CHARGE_COLUMNS}
       from charges where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, display_order ${linesMax === undefined ? NOTHING : fragment`limit ${linesMax}`}`,
     ),
   )
-  // Not copied: text rows cannot be.
-  return rows.map((row) => Object.assign(row, { brackets: bracketsOf(row.storedBrackets) }))
+  return withBrackets(rows)
 }
+
+/** Lists the lines of one invoice in their order on it, which is made here: to prepare sorts costs PostgreSQL more than reading so few rows. */
+export const lookUpCharges = async (db: Queryable, account: AccountId, id: InvoiceId): Promise<Charge[]> =>
+  withBrackets(
+    await db.rows<ChargeRow>(
+      sql`select ${CHARGE_COLUMNS} from charges where account_id = ${account} and invoice_id = ${id}`,
+    ),
+  ).toSorted((a, b) => a.displayOrder - b.displayOrder)
 
 /**
  * Lists the bases of spreads by charge, except for charges that are one amount on their own: their own brackets have a quantity. Lines that came
@@ -332,6 +348,10 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
 /** The category of a row of `invoice_taxes`: a rate above 0 is standard and keeps none. */
 export const TAX_CATEGORY = fragment`coalesce(category, case when rate > 0 then 'S' end)`
 
+const TAX_COLUMNS = fragment`
+  invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", tax_rule_id as "ruleId",
+  ${TAX_CATEGORY} as "category", reason_code as "reasonCode", reason, base_minor as "baseMinor", amount_minor as "amountMinor"`
+
 export const listInvoiceTaxes = (
   db: Queryable,
   account: AccountId,
@@ -342,12 +362,21 @@ export const listInvoiceTaxes = (
     inTexts(
       areTexts,
       sql`
-    select invoice_tax_id as "id", invoice_id as "invoiceId", name, rate, tax_number as "taxNumber", tax_rule_id as "ruleId",
-           ${TAX_CATEGORY} as "category", reason_code as "reasonCode", reason, base_minor as "baseMinor", amount_minor as "amountMinor"
+    select ${TAX_COLUMNS}
       from invoice_taxes where account_id = ${account} and invoice_id = any(${`{${invoiceIds.join(',')}}`}::bigint[])
      order by invoice_id, invoice_tax_id`,
     ),
   )
+
+const byId = (a: { id: Id }, b: { id: Id }): number => (a.id < b.id ? -1 : 1)
+
+/** Lists the taxes of one invoice, in the order of `listInvoiceTaxes`. */
+export const lookUpTaxes = async (db: Queryable, account: AccountId, id: InvoiceId): Promise<InvoiceTaxRow[]> =>
+  (
+    await db.rows<InvoiceTaxRow>(
+      sql`select ${TAX_COLUMNS} from invoice_taxes where account_id = ${account} and invoice_id = ${id}`,
+    )
+  ).toSorted(byId)
 
 /** Money applied to an invoice: from a payment, or from a credit note or other negative adjustment. */
 export interface AppliedMoney {
@@ -376,13 +405,13 @@ export const listAppliedMoney = (
      order by owed_id, allocation_id ${appliedMax === undefined ? NOTHING : fragment`limit ${appliedMax}`}`),
   )
 
-/** Loads everything an answer shows of one invoice, of any number of payments. */
-export const lookUpApplied = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  db.rows<AppliedMoney>(sql`
-    select ${APPLIED}
-      from (select * from allocations
-             where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null ${orTooMany(db)}) l
-     order by allocation_id`)
+/** Lists what is applied to one invoice, in the order in which it was applied. */
+export const lookUpApplied = async (db: Queryable, account: AccountId, id: InvoiceId): Promise<AppliedMoney[]> =>
+  (
+    await db.rows<AppliedMoney>(sql`
+      select ${APPLIED} from allocations
+       where account_id = ${account} and owed_kind = 'invoice' and owed_id = ${id} and ended_on is null ${orTooMany(db)}`)
+  ).toSorted(byId)
 
 /** Returns the same of one kind alone, so many at a time. */
 export const portionsOfApplied = (
