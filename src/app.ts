@@ -329,7 +329,10 @@ const contextsOf =
 
 /** Reads the figures that /metrics shows of the database. */
 async function allFigures(db: Database, realClock: RealClock) {
-  const unscoped: Database['unscoped'] = { rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS) }
+  const unscoped: Database['unscoped'] = {
+    ...db.unscoped,
+    rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS),
+  }
   return [
     ...(await readFigures({ unscoped }, realClock, ORDER_OF_DAY)),
     ...(await listVerificationFigures(unscoped)),

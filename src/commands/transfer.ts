@@ -14,6 +14,7 @@ import { type CommandContext, openForCommand } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, remark } from './output.ts'
 import { verifyDatabase } from './verify.ts'
+import { BY_ROWS } from '../platform/database/database.ts'
 
 /** `perennial export` and `perennial import`: all that a database keeps, to another one of any version of PostgreSQL. */
 
@@ -64,7 +65,7 @@ async function take(
   const client = await openOwner()
   const check = async () => {
     const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
-    await checkEncryptionKeys({ rows }, context.config).catch(keyFailure)
+    await checkEncryptionKeys({ ...BY_ROWS, rows }, context.config).catch(keyFailure)
   }
   let end: EndLine | undefined
   try {

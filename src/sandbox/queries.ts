@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../platform/database/database.ts'
+import type { Queryable, Transaction } from '../platform/database/database.ts'
 import { fragment, sql } from '../platform/database/sql.ts'
 import type { ChargeFate, Conduct, RefundFate } from './conduct.ts'
 
@@ -26,28 +26,22 @@ const CARD = fragment`token, reference, conduct, fingerprint, brand, last_four a
   expiry_month as "expiryMonth", removed_at as "removedAt"`
 
 export const findCard = (db: Queryable, { account, gatewayId }: Book, token: string) =>
-  firstRow<SandboxCard>(
-    db,
-    sql`select ${CARD} from sandbox_cards where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token}`,
-  )
+  db.first<SandboxCard>(sql`
+    select ${CARD} from sandbox_cards where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token}`)
 
 export const findCardByReference = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
-  firstRow<SandboxCard>(
-    db,
-    sql`select ${CARD} from sandbox_cards
-         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
-  )
+  db.first<SandboxCard>(sql`
+    select ${CARD} from sandbox_cards
+     where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`)
 
 /** Stores a card; undefined when one is stored under its reference. */
 export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 'removedAt'>, now: Instant) =>
-  firstRow<SandboxCard>(
-    tx,
-    sql`insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
-                                   expiry_month, stored_at)
-        values (${book.account}, ${book.gatewayId}, ${card.token}, ${card.reference}, ${card.conduct}, ${card.fingerprint}, ${card.brand},
-                ${card.lastFour}, ${card.expiryYear}, ${card.expiryMonth}, ${now})
-        on conflict (account_id, gateway_id, reference) do nothing returning ${CARD}`,
-  )
+  tx.first<SandboxCard>(sql`
+    insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
+                               expiry_month, stored_at)
+    values (${book.account}, ${book.gatewayId}, ${card.token}, ${card.reference}, ${card.conduct}, ${card.fingerprint}, ${card.brand},
+            ${card.lastFour}, ${card.expiryYear}, ${card.expiryMonth}, ${now})
+    on conflict (account_id, gateway_id, reference) do nothing returning ${CARD}`)
 
 export const updateCardRemoved = (tx: Transaction, { account, gatewayId }: Book, token: string, now: Instant) =>
   tx.rows(sql`
@@ -74,27 +68,21 @@ const CHARGE = fragment`reference, token, amount_minor as "amountMinor", currenc
   settles_on as "settlesOn", known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
 
 export const findCharge = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
-  firstRow<SandboxCharge>(
-    db,
-    sql`select ${CHARGE} from sandbox_charges
-         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
-  )
+  db.first<SandboxCharge>(sql`
+    select ${CHARGE} from sandbox_charges
+     where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`)
 
 export const lockCharge = (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
-  firstRow<SandboxCharge>(
-    tx,
-    sql`select ${CHARGE} from sandbox_charges
-         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} for update`,
-  )
+  tx.first<SandboxCharge>(sql`
+    select ${CHARGE} from sandbox_charges
+     where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} for update`)
 
 /** Finds whether a charge of this card with the customer present has asked for an action. */
 export const hasAskedForAction = async (db: Queryable, { account, gatewayId }: Book, token: string) =>
-  (await firstRow(
-    db,
-    sql`select 1 from sandbox_charges
-         where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and is_customer_present
-           and state in ('requires_action', 'cancelled') limit 1`,
-  )) !== undefined
+  (await db.first(sql`
+    select 1 from sandbox_charges
+     where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and is_customer_present
+       and state in ('requires_action', 'cancelled') limit 1`)) !== undefined
 
 export interface NewCharge extends ChargeFate {
   reference: string
@@ -109,26 +97,22 @@ export interface NewCharge extends ChargeFate {
 
 /** Writes a charge into the book; undefined when one stands there under its reference. */
 export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
-  firstRow<SandboxCharge>(
-    tx,
-    sql`insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
-                                     code, charged_on, settles_on, known_from, returned_on, returned_minor, won_on)
-        values (${book.account}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
-                ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.settlesOn}, ${charge.knownFrom},
-                ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
-        on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`,
-  )
+  tx.first<SandboxCharge>(sql`
+    insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
+                                 code, charged_on, settles_on, known_from, returned_on, returned_minor, won_on)
+    values (${book.account}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
+            ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.settlesOn}, ${charge.knownFrom},
+            ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
+    on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`)
 
 /** Ends a charge that waits for its customer, or makes it; undefined where it does not wait. */
 const answerCharge =
   (state: 'cancelled' | 'succeeded') =>
   (tx: Transaction, { account, gatewayId }: Book, reference: string) =>
-    firstRow<SandboxCharge>(
-      tx,
-      sql`update sandbox_charges set state = ${state}
-         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
-     returning ${CHARGE}`,
-    )
+    tx.first<SandboxCharge>(sql`
+      update sandbox_charges set state = ${state}
+     where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference} and state = 'requires_action'
+ returning ${CHARGE}`)
 
 export const updateChargeCancelled = answerCharge('cancelled')
 export const updateChargeConfirmed = answerCharge('succeeded')
@@ -144,11 +128,9 @@ const REFUND = fragment`reference, charge_reference as "chargeReference", amount
   refunded_on as "refundedOn", settles_on as "settlesOn", fails_on as "failsOn"`
 
 export const findRefund = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
-  firstRow<SandboxRefund>(
-    db,
-    sql`select ${REFUND} from sandbox_refunds
-         where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`,
-  )
+  db.first<SandboxRefund>(sql`
+    select ${REFUND} from sandbox_refunds
+     where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`)
 
 /** Lists the refunds of a charge that took money out of it, whether or not it came back. */
 export const listRefunds = (db: Queryable, { account, gatewayId }: Book, chargeReference: string) =>
@@ -195,11 +177,9 @@ export const listReportsDue = (db: Queryable, account: AccountId, today: IsoDate
 /** Finds the earliest day after another on which a report falls due that is not taken yet. */
 export const nextReportDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
   (
-    await firstRow<{ dueOn: IsoDate }>(
-      db,
-      sql`select due_on as "dueOn" from sandbox_reports
-           where account_id = ${account} and sent_at is null and due_on > ${after} order by due_on limit 1`,
-    )
+    await db.first<{ dueOn: IsoDate }>(sql`
+      select due_on as "dueOn" from sandbox_reports
+       where account_id = ${account} and sent_at is null and due_on > ${after} order by due_on limit 1`)
   )?.dueOn ?? null
 
 /** Lists accounts that follow real time and have a report due on their own day at an instant. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Database, Queryable } from '../../src/platform/database/database.ts'
+import { BY_ROWS, type Database, type Queryable } from '../../src/platform/database/database.ts'
 import { sql, type Statement } from '../../src/platform/database/sql.ts'
 import { startTestService } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'
@@ -72,6 +72,7 @@ const toggling: Database = {
   snapshot: (...given) => {
     const inner = service.db.snapshot(...given)
     return {
+      ...BY_ROWS,
       rows: withWriter((statement) => inner.rows(statement)),
       async *portions<Row>(statement: Statement, size: number) {
         for await (const rows of inner.portions<Row>(statement, size)) {
@@ -103,6 +104,7 @@ const piecemeal: Database = {
     const inner = service.db.snapshot(id)
     const rows = withWriter(service.db.reader(id).rows)
     return {
+      ...BY_ROWS,
       rows,
       async *portions<Row>(statement: Statement) {
         yield await rows<Row>(statement)
@@ -110,7 +112,7 @@ const piecemeal: Database = {
       end: () => inner.end(),
     }
   },
-  lookup: (id) => ({ rows: withWriter(service.db.reader(id).rows) }),
+  lookup: (id) => ({ ...BY_ROWS, rows: withWriter(service.db.reader(id).rows) }),
 }
 
 /** Runs a read; should one of its statements come to wait for the lock, the writer toggles meanwhile. */

@@ -4,7 +4,6 @@ import { recomputeCharge } from '../../src/engine/explain.ts'
 import { digitsOf } from '../../src/kernel/currencies.ts'
 import { multiply } from '../../src/kernel/decimal.ts'
 import { roundToMinor } from '../../src/kernel/money.ts'
-import { oneRow } from '../../src/platform/database/database.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { listCharges } from '../../src/features/invoices/queries.ts'
 import { factsOf } from '../../src/features/invoices/wire.ts'
@@ -155,13 +154,11 @@ export async function checkBooks(service: TestService, client: TestClient): Prom
     }
     expect(lines.reduce((sum, { grossMinor }) => sum + grossMinor, 0n)).toBe(totalMinor)
   }
-  const owed = await oneRow<{ invoiced: bigint; receivable: bigint; taxes: bigint; shares: bigint }>(
-    reader,
-    sql`select (select coalesce(sum(total_minor), 0) from invoices where account_id = ${client.id})::bigint as "invoiced",
-               (select coalesce(sum(receivable_minor), 0) from customer_totals where account_id = ${client.id})::bigint as "receivable",
-               (select coalesce(sum(amount_minor), 0) from invoice_taxes where account_id = ${client.id})::bigint as "taxes",
-               (select coalesce(sum(gross_minor - net_minor), 0) from charges where account_id = ${client.id})::bigint as "shares"`,
-  )
+  const owed = await reader.one<{ invoiced: bigint; receivable: bigint; taxes: bigint; shares: bigint }>(sql`
+    select (select coalesce(sum(total_minor), 0) from invoices where account_id = ${client.id})::bigint as "invoiced",
+           (select coalesce(sum(receivable_minor), 0) from customer_totals where account_id = ${client.id})::bigint as "receivable",
+           (select coalesce(sum(amount_minor), 0) from invoice_taxes where account_id = ${client.id})::bigint as "taxes",
+           (select coalesce(sum(gross_minor - net_minor), 0) from charges where account_id = ${client.id})::bigint as "shares"`)
   expect(owed.receivable).toBe(owed.invoiced)
   expect(owed.shares).toBe(owed.taxes)
   expect(await differencesOf(service, client)).toEqual([])

@@ -1,6 +1,6 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Account } from '../../kernel/context.ts'
 import type { AccountTexts } from './texts.ts'
@@ -40,16 +40,14 @@ const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPa
   a.mail_from as "mailFrom", a.colour, c.next_invoice_number as "nextInvoiceNumber"`
 
 export const getAccount = (db: Queryable, account: AccountId) =>
-  oneRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
+  db.one<Account>(sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
 
 export const findAccount = (db: Queryable, account: AccountId) =>
-  firstRow<Account>(db, sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
+  db.first<Account>(sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
 
 export const getAccountSettings = (db: Queryable, account: AccountId) =>
-  oneRow<AccountSettings>(
-    db,
-    sql`select ${SETTINGS} from accounts a join account_counters c on c.account_id = ${account} where a.account_id = ${account}`,
-  )
+  db.one<AccountSettings>(sql`
+    select ${SETTINGS} from accounts a join account_counters c on c.account_id = ${account} where a.account_id = ${account}`)
 
 /** Locks the account and, last in every transaction that takes them, its counters. */
 export async function lockAccountSettings(tx: Transaction, account: AccountId): Promise<AccountSettings> {
@@ -68,8 +66,8 @@ export interface NewAccount {
 }
 
 /** Draws the identifier of an account to be, none below the start: row security needs it set before the row is written. */
-export const drawAccountId = async (db: Queryable, startAt: number): Promise<AccountId> =>
-  (await oneRow<{ id: bigint }>(db, sql`select draw_account_id(${startAt}::bigint) as "id"`)).id
+export const drawAccountId = (db: Queryable, startAt: number): Promise<AccountId> =>
+  db.value<bigint>(sql`select draw_account_id(${startAt}::bigint) as "id"`)
 
 export async function insertAccount(tx: Transaction, account: NewAccount): Promise<void> {
   await tx.rows(sql`
@@ -101,26 +99,22 @@ export const updateNextInvoiceNumber = (tx: Transaction, account: AccountId, nex
 
 /** Takes a block of invoice numbers; the counter stays locked until the commit, so a rollback leaves no gap. */
 export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, count: number): Promise<bigint> => {
-  const row = await oneRow<{ next: bigint }>(
-    tx,
-    sql`update account_counters set next_invoice_number = next_invoice_number + ${count} where account_id = ${account}
-        returning next_invoice_number - ${count}::int as "next"`,
-  )
+  const row = await tx.one<{ next: bigint }>(sql`
+    update account_counters set next_invoice_number = next_invoice_number + ${count} where account_id = ${account}
+    returning next_invoice_number - ${count}::int as "next"`)
   return row.next
 }
 
 /** Takes the next number of the account's own sequence of credit notes, which a caller may have given; the counter stays locked until the commit. */
 export const takeCreditNumber = (tx: Transaction, account: AccountId) =>
-  oneRow<{ next: bigint; isTaken: boolean }>(
-    tx,
-    sql`with counted as (
-          update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
-          returning next_credit_number - 1 as next)
-        select next, exists (
-                 select 1 from negative_adjustments n
-                  where n.account_id = ${account} and n.kind = 'credit_note' and n.ref_key = 'cn-' || counted.next) as "isTaken"
-          from counted`,
-  )
+  tx.one<{ next: bigint; isTaken: boolean }>(sql`
+    with counted as (
+      update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
+      returning next_credit_number - 1 as next)
+    select next, exists (
+             select 1 from negative_adjustments n
+              where n.account_id = ${account} and n.kind = 'credit_note' and n.ref_key = 'cn-' || counted.next) as "isTaken"
+      from counted`)
 
 /** Keeps what documents issued so far show of the account, before an edit changes it. */
 export const insertAccountVersion = (tx: Transaction, account: AccountId, version: number, document: object) =>
@@ -133,12 +127,10 @@ export const updateClock = (tx: Transaction, account: AccountId, clockAt: Instan
 
 /** Finds the face that pages show of an account. */
 export const getLook = (db: Queryable, account: AccountId) =>
-  oneRow<{ name: string; colour: string | null; locale: string; country: string | null; hasLogo: boolean }>(
-    db,
-    sql`select name, colour, locale, country,
-               exists (select 1 from account_logos where account_id = ${account}) as "hasLogo"
-          from accounts where account_id = ${account}`,
-  )
+  db.one<{ name: string; colour: string | null; locale: string; country: string | null; hasLogo: boolean }>(sql`
+    select name, colour, locale, country,
+           exists (select 1 from account_logos where account_id = ${account}) as "hasLogo"
+      from accounts where account_id = ${account}`)
 
 export interface Logo {
   mediaType: string
@@ -146,7 +138,7 @@ export interface Logo {
 }
 
 export const findLogo = (db: Queryable, account: AccountId) =>
-  firstRow<Logo>(db, sql`select media_type as "mediaType", content from account_logos where account_id = ${account}`)
+  db.first<Logo>(sql`select media_type as "mediaType", content from account_logos where account_id = ${account}`)
 
 export const replaceLogo = (tx: Transaction, account: AccountId, logo: Logo) =>
   tx.rows(sql`
@@ -172,8 +164,8 @@ export const listAllAccounts = (db: Queryable) =>
     select account_id as "id", name, mode, currency, time_zone as "timeZone", clock_at as "clockAt", created_at as "createdAt"
       from list_all_accounts()`)
 
-export const anyAccountExists = async (db: Queryable): Promise<boolean> =>
-  (await oneRow<{ exists: boolean }>(db, sql`select account_exists() as "exists"`)).exists
+export const anyAccountExists = (db: Queryable): Promise<boolean> =>
+  db.value<boolean>(sql`select account_exists() as "exists"`)
 
 /** Waits until no other transaction makes the first account, to its commit. */
 export const lockFirstAccount = (tx: Transaction) => tx.rows(sql`select pg_advisory_xact_lock(7305861200413)`)

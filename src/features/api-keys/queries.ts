@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Permission } from '../../kernel/context.ts'
 
@@ -22,11 +22,11 @@ const KEY = fragment`
   revoked_at as "revokedAt", last_used_at as "lastUsedAt"`
 
 export const findKeyByHash = (db: Queryable, account: AccountId, hash: Buffer) =>
-  firstRow<ApiKey>(db, sql`select ${KEY} from api_keys where account_id = ${account} and key_hash = ${hash}`)
+  db.first<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} and key_hash = ${hash}`)
 
 /** Returns whether a key of any account has this hash, in force or not. */
-export const isKnownHash = async (db: Queryable, hash: Buffer): Promise<boolean> =>
-  (await oneRow<{ isKnown: boolean }>(db, sql`select key_exists(${hash}) as "isKnown"`)).isKnown
+export const isKnownHash = (db: Queryable, hash: Buffer): Promise<boolean> =>
+  db.value<boolean>(sql`select key_exists(${hash}) as "isKnown"`)
 
 export const listKeys = (db: Queryable, account: AccountId) =>
   db.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id`)
@@ -35,19 +35,15 @@ export const listKeys = (db: Queryable, account: AccountId) =>
 export const lockKeys = (tx: Transaction, account: AccountId) =>
   tx.rows<ApiKey>(sql`select ${KEY} from api_keys where account_id = ${account} order by api_key_id for update`)
 
-export const insertKey = async (
+export const insertKey = (
   tx: Transaction,
   account: AccountId,
   key: Pick<ApiKey, 'name' | 'permission' | 'hash' | 'createdAt' | 'expiresAt'> & { isStrict?: boolean },
 ): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into api_keys (account_id, name, permission, is_strict, key_hash, created_at, expires_at)
-          values (${account}, ${key.name}, ${key.permission}, ${key.isStrict ?? false}, ${key.hash}, ${key.createdAt}, ${key.expiresAt})
-          returning api_key_id as "id"`,
-    )
-  ).id
+  tx.value<Id>(sql`
+    insert into api_keys (account_id, name, permission, is_strict, key_hash, created_at, expires_at)
+    values (${account}, ${key.name}, ${key.permission}, ${key.isStrict ?? false}, ${key.hash}, ${key.createdAt}, ${key.expiresAt})
+    returning api_key_id as "id"`)
 
 export const revokeKey = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
   tx.rows<{ id: Id }>(sql`

@@ -1,7 +1,7 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, bigintList, dates } from '../../platform/database/columns.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
 
@@ -43,10 +43,8 @@ const COLUMNS = fragment`
   l.returned_source as "returnedSource"`
 
 export const findLine = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<BatchLine>(
-    db,
-    sql`select ${COLUMNS} from batch_lines l where l.account_id = ${account} and l.payment_id = ${id}`,
-  )
+  db.first<BatchLine>(sql`
+    select ${COLUMNS} from batch_lines l where l.account_id = ${account} and l.payment_id = ${id}`)
 
 export const listLinesById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<BatchLine>(
@@ -122,28 +120,22 @@ export const sendResult = (tx: Transaction, row: BatchLine): void => tx.sendGrou
 
 /** Reports whether a line of a batch has no result. Results come in the order of lines more often than not, so it begins with the last one. */
 export const hasLineWithoutResult = async (tx: Transaction, batchId: Id): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`select from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null
-         order by account_id desc, batch_id desc, payment_id desc limit 1`,
-  )) !== undefined
+  (await tx.first(sql`
+    select from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null
+     order by account_id desc, batch_id desc, payment_id desc limit 1`)) !== undefined
 
 /** Keeps what lines are to pay as their batch is handed over, and returns the invoices that count them as tries, once for each line. */
-export const insertLineInvoices = async (tx: Transaction, lineIds: readonly Id[]): Promise<InvoiceId[]> =>
-  (
-    await tx.rows<{ id: InvoiceId }>(sql`
-      insert into batch_line_invoices (account_id, invoice_id, payment_id, amount_minor)
-      select ${tx.account}, a.owed_id, a.given_id, sum(a.amount_minor) from allocations a
-       where a.account_id = ${tx.account} and a.given_kind = 'payment' and a.given_id = any(${bigintList(lineIds)}::bigint[])
-         and a.owed_kind = 'invoice' and a.ended_on is null
-       group by a.given_id, a.owed_id returning invoice_id as "id"`)
-  ).map(({ id: invoice }) => invoice)
+export const insertLineInvoices = (tx: Transaction, lineIds: readonly Id[]): Promise<InvoiceId[]> =>
+  tx.values<InvoiceId>(sql`
+    insert into batch_line_invoices (account_id, invoice_id, payment_id, amount_minor)
+    select ${tx.account}, a.owed_id, a.given_id, sum(a.amount_minor) from allocations a
+     where a.account_id = ${tx.account} and a.given_kind = 'payment' and a.given_id = any(${bigintList(lineIds)}::bigint[])
+       and a.owed_kind = 'invoice' and a.ended_on is null
+     group by a.given_id, a.owed_id returning invoice_id as "id"`)
 
-export const listLineInvoices = async (tx: Transaction, id: Id): Promise<InvoiceId[]> =>
-  (
-    await tx.rows<{ id: InvoiceId }>(sql`
-      select invoice_id as "id" from batch_line_invoices where account_id = ${tx.account} and payment_id = ${id} order by invoice_id`)
-  ).map(({ id: invoice }) => invoice)
+export const listLineInvoices = (tx: Transaction, id: Id): Promise<InvoiceId[]> =>
+  tx.values<InvoiceId>(sql`
+    select invoice_id as "id" from batch_line_invoices where account_id = ${tx.account} and payment_id = ${id} order by invoice_id`)
 
 /** A line by hand as a try of an invoice that it was to pay, or pays. */
 export interface LineAttempt extends Pick<

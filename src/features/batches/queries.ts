@@ -1,7 +1,7 @@
 import { MOVES_MAX } from '../../engine/collection/batch-days.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { beginAgain } from '../../platform/database/failures.ts'
 import { bigintList } from '../../platform/database/columns.ts'
@@ -53,16 +53,12 @@ const columns = (account: AccountId): Fragment => fragment`
     where l.account_id = ${account} and l.batch_id = b.batch_id) as "totalMinor"`
 
 export const findBatch = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Batch>(
-    db,
-    sql`select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.batch_id = ${id}`,
-  )
+  db.first<Batch>(sql`
+    select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.batch_id = ${id}`)
 
 export const findBatchByToken = (db: Queryable, account: AccountId, token: string) =>
-  firstRow<Batch>(
-    db,
-    sql`select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.token = ${token}::uuid`,
-  )
+  db.first<Batch>(sql`
+    select ${columns(account)} from payment_batches b where b.account_id = ${account} and b.token = ${token}::uuid`)
 
 /** Conditions of a list of batches; null: none. */
 export interface BatchFilter {
@@ -102,7 +98,7 @@ export const listBatches = (db: Queryable, account: AccountId, filter: BatchFilt
     select ${columns(account)} from payment_batches b where ${conditions(account, filter)} order by b.batch_id ${inPage(start, limit)}`)
 
 export const countBatches = (db: Queryable, account: AccountId, filter: BatchFilter) =>
-  countOf(db, sql`select count(*) as "n" from payment_batches b where ${conditions(account, filter)}`)
+  db.count(sql`select count(*) as "n" from payment_batches b where ${conditions(account, filter)}`)
 
 /** Writes until when a batch can be submitted. */
 export const updateLastMoment = (tx: Transaction, id: Id, at: Instant) =>
@@ -124,11 +120,9 @@ export const lockBatchStates = (tx: Transaction, ids: readonly Id[]) =>
      where account_id = ${tx.account} and batch_id = any(${bigintList(ids)}::bigint[]) order by batch_id for no key update`)
 
 /** Lists the customers of a batch's lines by ascending identifier. */
-const listCustomersOfBatch = async (tx: Transaction, id: Id): Promise<CustomerId[]> =>
-  (
-    await tx.rows<{ id: CustomerId }>(sql`
-      select distinct l.customer_id as "id" from batch_lines l where l.account_id = ${tx.account} and l.batch_id = ${id} order by l.customer_id`)
-  ).map(({ id: customer }) => customer)
+const listCustomersOfBatch = (tx: Transaction, id: Id): Promise<CustomerId[]> =>
+  tx.values<CustomerId>(sql`
+    select distinct l.customer_id as "id" from batch_lines l where l.account_id = ${tx.account} and l.batch_id = ${id} order by l.customer_id`)
 
 /**
  * Locks the customers of a batch's lines, then the batch. Rule: customers by ascending identifier, then batches. Where a line of another
@@ -148,15 +142,11 @@ export type NewBatch = Pick<
   'gatewayId' | 'gatewayToken' | 'currency' | 'actionDate' | 'notes' | 'isServiceMade' | 'createdAt'
 >
 
-export const insertBatch = async (tx: Transaction, row: NewBatch): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into payment_batches (account_id, gateway_id, gateway_token, currency, action_date, notes, is_service_made, created_at)
-          values (${tx.account}, ${row.gatewayId}, ${row.gatewayToken}::uuid, ${row.currency}, ${row.actionDate}, ${row.notes},
-                  ${row.isServiceMade}, ${row.createdAt}) returning batch_id as "id"`,
-    )
-  ).id
+export const insertBatch = (tx: Transaction, row: NewBatch): Promise<Id> =>
+  tx.value<Id>(sql`
+    insert into payment_batches (account_id, gateway_id, gateway_token, currency, action_date, notes, is_service_made, created_at)
+    values (${tx.account}, ${row.gatewayId}, ${row.gatewayToken}::uuid, ${row.currency}, ${row.actionDate}, ${row.notes},
+            ${row.isServiceMade}, ${row.createdAt}) returning batch_id as "id"`)
 
 /** Writes what can change of a batch while no job builds it. */
 export const updateBatch = (tx: Transaction, row: Batch) =>
@@ -191,11 +181,9 @@ export interface KeptFile {
 }
 
 export const findFile = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<KeptFile>(
-    db,
-    sql`select sealed_file as "sealed", file_name as "name", file_type as "mediaType", file_sha256 as "sha256"
-          from payment_batches where account_id = ${account} and batch_id = ${id} and file_sha256 is not null`,
-  )
+  db.first<KeptFile>(sql`
+    select sealed_file as "sealed", file_name as "name", file_type as "mediaType", file_sha256 as "sha256"
+      from payment_batches where account_id = ${account} and batch_id = ${id} and file_sha256 is not null`)
 
 /** Writes the day on which the file of a batch was downloaded first. */
 export const updateDownloaded = (tx: Transaction, id: Id, today: IsoDate) =>
@@ -212,13 +200,11 @@ export const announceBuild = (tx: Transaction) => tx.rows(sql`select pg_notify($
 
 /** Claims a batch that is to be built; undefined where it is not, or, unless `isAll`, another is at it or its wait is not over. */
 export const claimBuild = (tx: Transaction, id: Id, isAll: boolean) =>
-  firstRow<{ id: Id }>(
-    tx,
-    sql`update payment_batches set ${CLAIMED}
-         where account_id = ${tx.account} and batch_id = ${id} and state = 'build' and (not needs_release or released_at is not null)
-           ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
-        returning batch_id as "id"`,
-  )
+  tx.first<{ id: Id }>(sql`
+    update payment_batches set ${CLAIMED}
+     where account_id = ${tx.account} and batch_id = ${id} and state = 'build' and (not needs_release or released_at is not null)
+       ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+    returning batch_id as "id"`)
 
 /** Lists batches of an account that were submitted and are not handed over, the oldest first. */
 export const listInBuild = (db: Queryable, account: AccountId) =>

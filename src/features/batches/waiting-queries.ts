@@ -1,7 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { bigints } from '../../platform/database/columns.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Statements of batches that the service makes. */
@@ -13,14 +13,12 @@ export const findOpenOfService = (
   { currency, actionDate }: { currency: string; actionDate: IsoDate },
   linesMax: number,
 ) =>
-  firstRow<{ id: Id }>(
-    tx,
-    sql`select b.batch_id as "id" from payment_batches b
-         where b.account_id = ${tx.account} and b.gateway_id = ${gatewayId} and b.currency = ${currency} and b.action_date = ${actionDate}
-           and b.state = 'open' and b.is_service_made
-           and (select count(*) from batch_lines l where l.account_id = ${tx.account} and l.batch_id = b.batch_id) < ${linesMax}
-         order by b.batch_id limit 1`,
-  )
+  tx.first<{ id: Id }>(sql`
+    select b.batch_id as "id" from payment_batches b
+     where b.account_id = ${tx.account} and b.gateway_id = ${gatewayId} and b.currency = ${currency} and b.action_date = ${actionDate}
+       and b.state = 'open' and b.is_service_made
+       and (select count(*) from batch_lines l where l.account_id = ${tx.account} and l.batch_id = b.batch_id) < ${linesMax}
+     order by b.batch_id limit 1`)
 
 /** Locks a gateway against other makers of its batches. */
 export const lockBatchesOf = (tx: Transaction, gatewayId: Id) =>
@@ -64,13 +62,11 @@ export const updateLastMoments = (tx: Transaction, rows: readonly { id: Id; at: 
      where b.account_id = ${tx.account} and b.batch_id = r.id`)
 
 /** Lists the batches that the service made, that were not submitted, and in which no line is left. */
-export const listWithoutLines = async (db: Queryable, account: AccountId): Promise<Id[]> =>
-  (
-    await db.rows<{ id: Id }>(sql`
-      select b.batch_id as "id" from payment_batches b
-       where b.account_id = ${account} and b.is_service_made and b.state in ('open', 'failed')
-         and not exists (select 1 from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) order by b.batch_id`)
-  ).map(({ id }) => id)
+export const listWithoutLines = (db: Queryable, account: AccountId): Promise<Id[]> =>
+  db.values<Id>(sql`
+    select b.batch_id as "id" from payment_batches b
+     where b.account_id = ${account} and b.is_service_made and b.state in ('open', 'failed')
+       and not exists (select 1 from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id) order by b.batch_id`)
 
 export const updateWarned = (tx: Transaction, id: Id, actionDate: IsoDate) =>
   tx.rows(sql`
@@ -98,12 +94,10 @@ export const listWaitingLines = (tx: Transaction, customerId: CustomerId) =>
      where l.account_id = ${tx.account} and l.customer_id = ${customerId} and ${waiting(tx.account)} order by l.payment_id`)
 
 export const findWaitingLine = (tx: Transaction, paymentId: Id) =>
-  firstRow<WaitingLine>(
-    tx,
-    sql`select l.payment_id as "paymentId", l.batch_id as "batchId", l.announced_on as "announcedOn"
-          from batch_lines l join payment_batches b on b.account_id = ${tx.account} and b.batch_id = l.batch_id
-         where l.account_id = ${tx.account} and l.payment_id = ${paymentId} and ${waiting(tx.account)}`,
-  )
+  tx.first<WaitingLine>(sql`
+    select l.payment_id as "paymentId", l.batch_id as "batchId", l.announced_on as "announcedOn"
+      from batch_lines l join payment_batches b on b.account_id = ${tx.account} and b.batch_id = l.batch_id
+     where l.account_id = ${tx.account} and l.payment_id = ${paymentId} and ${waiting(tx.account)}`)
 
 /** Lists invoices, and their customers, with a line that waits and with unallocated money of the customer in the invoice's currency. */
 export const listPayable = (db: Queryable, account: AccountId) =>
@@ -121,23 +115,21 @@ export const listPayable = (db: Queryable, account: AccountId) =>
      order by 1, 2`)
 
 /** Lists customers with a line that waits and that what is known of invoice, customer, method and gateway lets no longer be. */
-export const listWithUnwanted = async (db: Queryable, account: AccountId): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select distinct l.customer_id as "id"
-        from payment_batches b
-        join batch_lines l on l.account_id = ${account} and l.batch_id = b.batch_id
-        join gateways g on g.account_id = ${account} and g.gateway_id = b.gateway_id
-        join customers c on c.account_id = ${account} and c.customer_id = l.customer_id
-        join payment_methods m on m.account_id = ${account} and m.payment_method_id = l.payment_method_id
-        join collection_tries t on t.account_id = ${account} and t.payment_id = l.payment_id
-        join invoices i on i.account_id = ${account} and i.invoice_id = t.invoice_id
-       where b.account_id = ${account} and b.state in ('open', 'failed') and ${waiting(account)}
-         and (not g.is_active or m.state = 'rejected' or i.is_collection_hold or c.is_collection_hold or c.archived_at is not null
-           or i.collection_method <> 'debit_order' or (not i.is_method_requested and not m.is_primary)
-           or (c.suspended_at is not null and not t.is_by_hand and not (t.is_extra and c.is_suspended_by_rule)))
-       order by 1`)
-  ).map(({ id }) => id)
+export const listWithUnwanted = (db: Queryable, account: AccountId): Promise<CustomerId[]> =>
+  db.values<CustomerId>(sql`
+    select distinct l.customer_id as "id"
+      from payment_batches b
+      join batch_lines l on l.account_id = ${account} and l.batch_id = b.batch_id
+      join gateways g on g.account_id = ${account} and g.gateway_id = b.gateway_id
+      join customers c on c.account_id = ${account} and c.customer_id = l.customer_id
+      join payment_methods m on m.account_id = ${account} and m.payment_method_id = l.payment_method_id
+      join collection_tries t on t.account_id = ${account} and t.payment_id = l.payment_id
+      join invoices i on i.account_id = ${account} and i.invoice_id = t.invoice_id
+     where b.account_id = ${account} and b.state in ('open', 'failed') and ${waiting(account)}
+       and (not g.is_active or m.state = 'rejected' or i.is_collection_hold or c.is_collection_hold or c.archived_at is not null
+         or i.collection_method <> 'debit_order' or (not i.is_method_requested and not m.is_primary)
+         or (c.suspended_at is not null and not t.is_by_hand and not (t.is_extra and c.is_suspended_by_rule)))
+     order by 1`)
 
 export const deleteServiceLine = (tx: Transaction, paymentId: Id) =>
   tx.rows(sql`delete from batch_lines where account_id = ${tx.account} and payment_id = ${paymentId}`)

@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -62,7 +62,7 @@ export const listFailing = (db: Queryable, account: AccountId, _filter: object, 
     select ${COLUMNS} from failing_records where account_id = ${account} order by failing_record_id ${inPage(start, limit)}`)
 
 export const countFailing = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from failing_records where account_id = ${account}`)
+  db.count(sql`select count(*) as "n" from failing_records where account_id = ${account}`)
 
 /** Writes that records are failing, or were tried again, and adds gaps to those they have. Returns those that were not failing before. */
 export async function upsertFailing(

@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
@@ -46,28 +46,22 @@ export const insertRun = (
   account: AccountId,
   run: { cause: RunCause; untilDate: IsoDate; createdAt: Instant; movesTo?: Instant },
 ) =>
-  oneRow<BillingRun>(
-    tx,
-    sql`insert into billing_runs (account_id, cause, until_date, created_at, moves_to)
-        values (${account}, ${run.cause}, ${run.untilDate}, ${run.createdAt}, ${run.movesTo ?? null})
-        returning ${COLUMNS}`,
-  )
+  tx.one<BillingRun>(sql`
+    insert into billing_runs (account_id, cause, until_date, created_at, moves_to)
+    values (${account}, ${run.cause}, ${run.untilDate}, ${run.createdAt}, ${run.movesTo ?? null})
+    returning ${COLUMNS}`)
 
 export const findRun = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<BillingRun & ClockOutcome>(
-    db,
-    sql`select ${COLUMNS}, result::text as "result", failure::text as "failure" from billing_runs where account_id = ${account} and billing_run_id = ${id}`,
-  )
+  db.first<BillingRun & ClockOutcome>(sql`
+    select ${COLUMNS}, result::text as "result", failure::text as "failure" from billing_runs where account_id = ${account} and billing_run_id = ${id}`)
 
 /** Finds the run that moves the clock of an account now. */
 export const findClockMove = (db: Queryable, account: AccountId) =>
-  firstRow<{ id: Id; until: Instant }>(
-    db,
-    sql`select billing_run_id as "id", moves_to as "until" from billing_runs
-         where account_id = ${account} and finished_at is null and moves_to is not null and failure is null
-           and leased_until > clock_timestamp()
-         order by billing_run_id desc limit 1`,
-  )
+  db.first<{ id: Id; until: Instant }>(sql`
+    select billing_run_id as "id", moves_to as "until" from billing_runs
+     where account_id = ${account} and finished_at is null and moves_to is not null and failure is null
+       and leased_until > clock_timestamp()
+     order by billing_run_id desc limit 1`)
 
 /** Writes what became of a run that moved a clock, unless that is known. */
 export const updateOutcome = (tx: Transaction, account: AccountId, id: Id, { result, failure }: ClockOutcome) =>
@@ -80,7 +74,7 @@ export const listRuns = (db: Queryable, account: AccountId, _filter: object, sta
     select ${COLUMNS} from billing_runs where account_id = ${account} order by billing_run_id ${inPage(start, limit)}`)
 
 export const countRuns = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from billing_runs where account_id = ${account}`)
+  db.count(sql`select count(*) as "n" from billing_runs where account_id = ${account}`)
 
 export const listFailures = (db: Queryable, account: AccountId, runId: Id) =>
   db.rows<RunFailure>(sql`
@@ -91,13 +85,11 @@ const rows = leasedRows({ relation: 'billing_runs', id: 'billing_run_id' })
 
 /** Takes a run for a worker, unless it is finished, another worker holds it, or it waits after a failure. */
 export const leaseRun = (tx: Transaction, account: AccountId, id: Id, now: Instant, total: number) =>
-  firstRow<BillingRun>(
-    tx,
-    sql`update billing_runs set ${CLAIMED}, started_at = coalesce(started_at, ${now}),
-               total = case when started_at is null then ${total} else greatest(total, done + ${total}) end
-         where account_id = ${account} and billing_run_id = ${id} and ${IS_FREE}
-        returning ${COLUMNS}`,
-  )
+  tx.first<BillingRun>(sql`
+    update billing_runs set ${CLAIMED}, started_at = coalesce(started_at, ${now}),
+           total = case when started_at is null then ${total} else greatest(total, done + ${total}) end
+     where account_id = ${account} and billing_run_id = ${id} and ${IS_FREE}
+    returning ${COLUMNS}`)
 
 /** Adds to the counts of a run. The worker that leads it renews its lease thereby; one that bills slices of it does not, or a leader that died were never missed. */
 export const addProgress = (
@@ -118,15 +110,13 @@ export const addPassedOver = (tx: Transaction, account: AccountId, id: Id, custo
 
 /** Returns how often a run has passed over a customer so far. */
 export const countPassedOver = (db: Queryable, account: AccountId, id: Id): Promise<number> =>
-  countOf(db, sql`select passed_over as "n" from billing_runs where account_id = ${account} and billing_run_id = ${id}`)
+  db.count(sql`select passed_over as "n" from billing_runs where account_id = ${account} and billing_run_id = ${id}`)
 
 /** Ends a run: what a run beside it has billed meanwhile was not for this one to do. */
 export const finishRun = (tx: Transaction, account: AccountId, id: Id, at: Instant) =>
-  oneRow<BillingRun>(
-    tx,
-    sql`update billing_runs set finished_at = ${at}, ${LET_GO}, total = done where account_id = ${account} and billing_run_id = ${id}
-        returning ${COLUMNS}`,
-  )
+  tx.one<BillingRun>(sql`
+    update billing_runs set finished_at = ${at}, ${LET_GO}, total = done where account_id = ${account} and billing_run_id = ${id}
+    returning ${COLUMNS}`)
 
 /** Lets go of a run that its worker leaves unfinished, so that the next need not wait for the lease to lapse. */
 export const releaseRun = rows.release

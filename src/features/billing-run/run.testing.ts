@@ -6,7 +6,6 @@ import type { TestClient, TestService } from '../../../test/support/app.ts'
 import { ownProgram } from '../../../test/support/own-program.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Connection } from '../../platform/database/database.ts'
-import { oneRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { insertRun, type RunCause } from './queries.ts'
 
@@ -165,15 +164,13 @@ export async function sleepUntil(service: TestService, client: TestClient, at: I
 }
 
 export const countRows = async (service: TestService, account: bigint) =>
-  oneRow<{ invoices: number; charges: number; events: number; total: number; due: number }>(
-    service.db.reader(account),
-    sql`select (select count(*)::int from invoices where account_id = ${account}) as "invoices",
-               (select count(*)::int from charges where account_id = ${account}) as "charges",
-               (select coalesce(sum(last_event_id - first_event_id + 1), 0)::int from event_packs where account_id = ${account}) as "events",
-               (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
-               (select count(*)::int from subscription_billing where account_id = ${account} and coalesce(due_on, due_in_cycle_on) <= (
-                 select clock_at::date from accounts where account_id = ${account})) as "due"`,
-  )
+  service.db.reader(account).one<{ invoices: number; charges: number; events: number; total: number; due: number }>(sql`
+    select (select count(*)::int from invoices where account_id = ${account}) as "invoices",
+           (select count(*)::int from charges where account_id = ${account}) as "charges",
+           (select coalesce(sum(last_event_id - first_event_id + 1), 0)::int from event_packs where account_id = ${account}) as "events",
+           (select coalesce(sum(total_minor), 0)::int from invoices where account_id = ${account}) as "total",
+           (select count(*)::int from subscription_billing where account_id = ${account} and coalesce(due_on, due_in_cycle_on) <= (
+             select clock_at::date from accounts where account_id = ${account})) as "due"`)
 
 /** Moves the end of the leases of an account's runs, and of waits after failures, from the database's present by an interval. */
 export const moveLeases = (service: TestService, account: bigint, by: string) =>

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
@@ -37,26 +37,22 @@ const IS_HELD = fragment`coalesce(leased_until between clock_timestamp() and ${U
 
 /** Takes a slice that nobody holds, under a lease; undefined where there is none. */
 export const leaseSlice = (tx: Transaction, runId: Id, holder: string) =>
-  firstRow<RunSlice>(
-    tx,
-    sql`
+  tx.first<RunSlice>(sql`
     update billing_run_parts set holder = ${holder}::uuid, leased_until = ${UNTIL}
      where account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = (
              select last_customer_id from billing_run_parts
               where account_id = ${tx.account} and billing_run_id = ${runId} and not ${IS_HELD}
               order by last_customer_id limit 1 for update skip locked)
-    returning billing_run_id as "runId", day, phase, after_customer_id as "afterId", last_customer_id as "lastId", holder`,
-  )
+    returning billing_run_id as "runId", day, phase, after_customer_id as "afterId", last_customer_id as "lastId", holder`)
 
 const held = (tx: Transaction, { runId, lastId, holder }: RunSlice) => fragment`
   account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = ${lastId} and holder = ${holder}::uuid`
 
 /** Renews the lease of a slice, with the customer up to whom it is billed; false where it is another's now. */
 export const renewSlice = async (tx: Transaction, slice: RunSlice): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`update billing_run_parts set leased_until = ${UNTIL}, after_customer_id = ${slice.afterId} where ${held(tx, slice)} returning holder`,
-  )) !== undefined
+  (await tx.first(sql`
+    update billing_run_parts set leased_until = ${UNTIL}, after_customer_id = ${slice.afterId} where ${held(tx, slice)} returning holder`)) !==
+  undefined
 
 /** Lets go of a slice that is not through, so that the next worker need not wait for the lease to lapse. */
 export const releaseSlice = (tx: Transaction, slice: RunSlice) =>
@@ -67,13 +63,9 @@ export const releaseSlice = (tx: Transaction, slice: RunSlice) =>
 export const deleteSlice = (tx: Transaction, slice: RunSlice) =>
   tx.rows(sql`delete from billing_run_parts where ${held(tx, slice)}`)
 
-export const countSlices = async (db: Queryable, account: AccountId, runId: Id): Promise<number> =>
-  (
-    await oneRow<{ n: number }>(
-      db,
-      sql`select count(*)::integer as "n" from billing_run_parts where account_id = ${account} and billing_run_id = ${runId}`,
-    )
-  ).n
+export const countSlices = (db: Queryable, account: AccountId, runId: Id): Promise<number> =>
+  db.value<number>(sql`
+    select count(*)::integer as "n" from billing_run_parts where account_id = ${account} and billing_run_id = ${runId}`)
 
 /** Lists runs of the whole database that have slices which nobody holds. */
 export const listRunsWithSlices = (db: Queryable) =>

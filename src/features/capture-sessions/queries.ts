@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
 /** Sessions of the capture widget. Instants are of the account's clock; that they end by real time too is asked of the clock of the database. */
@@ -93,18 +93,16 @@ const session = (account: AccountId) => fragment`
    where s.account_id = ${account}`
 
 export const findSession = async (db: Queryable, account: AccountId, id: Id) =>
-  sessionOf(await firstRow<Row>(db, sql`${session(account)} and s.capture_session_id = ${id}`))
+  sessionOf(await db.first<Row>(sql`${session(account)} and s.capture_session_id = ${id}`))
 
 /** Finds a session by the SHA-256 of its SessionToken. */
 export const findSessionByToken = async (db: Queryable, account: AccountId, hash: Buffer) =>
-  sessionOf(await firstRow<Row>(db, sql`${session(account)} and s.token_hash = ${hash}`))
+  sessionOf(await db.first<Row>(sql`${session(account)} and s.token_hash = ${hash}`))
 
 /** Locks a session and reads it then: the sale that it joins may be another than before the wait. */
 async function locked(tx: Transaction, where: Fragment): Promise<CaptureSession | undefined> {
-  const found = await firstRow<{ id: Id }>(
-    tx,
-    sql`select capture_session_id as "id" from capture_sessions where account_id = ${tx.account} and ${where} for update`,
-  )
+  const found = await tx.first<{ id: Id }>(sql`
+    select capture_session_id as "id" from capture_sessions where account_id = ${tx.account} and ${where} for update`)
   return found && findSession(tx, tx.account, found.id)
 }
 
@@ -126,17 +124,13 @@ type NewSession = Pick<
 
 const span = (ms: number): Fragment => fragment`${ms}::bigint * interval '1 millisecond'`
 
-export const insertSession = async (tx: Transaction, tokenHash: Buffer, s: NewSession): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, sale_type,
-                                        is_vault_only_on_success, amount_minor, created_at, expires_at, really_ends_at)
-          values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.saleType},
-                  ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.createdAt}::timestamptz + ${span(s.spanMs)}, now() + ${span(s.spanMs)})
-          returning capture_session_id as "id"`,
-    )
-  ).id
+export const insertSession = (tx: Transaction, tokenHash: Buffer, s: NewSession): Promise<Id> =>
+  tx.value<Id>(sql`
+    insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, sale_type,
+                                  is_vault_only_on_success, amount_minor, created_at, expires_at, really_ends_at)
+    values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.saleType},
+            ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.createdAt}::timestamptz + ${span(s.spanMs)}, now() + ${span(s.spanMs)})
+    returning capture_session_id as "id"`)
 
 /** Notes the try of a locked session that is about to go to the gateway. */
 export const noteTry = (tx: Transaction, id: Id, intent: Id) =>

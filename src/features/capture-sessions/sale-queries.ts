@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { CaptureSession, SaleState } from './queries.ts'
 
@@ -47,8 +47,8 @@ const COLUMNS = fragment`
 const LEASE = fragment`clock_timestamp() + interval '2 minutes'`
 
 /** Draws the identifier of a sale, which its card is sealed under. */
-export const drawChargeId = async (tx: Transaction): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`select nextval('payments_payment_id_seq') as "id"`)).id
+export const drawChargeId = (tx: Transaction): Promise<Id> =>
+  tx.value<Id>(sql`select nextval('payments_payment_id_seq') as "id"`)
 
 /** Writes the sale of a locked session, which is about to be charged by whoever begins it, and names it in the session. */
 export async function insertSale(
@@ -56,48 +56,37 @@ export async function insertSale(
   session: CaptureSession,
   sale: { chargeId: Id; method: Buffer; gatewayToken: string | null; begunAt: Instant },
 ): Promise<Sale> {
-  const written = await oneRow<Sale>(
-    tx,
-    sql`insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, gateway_token,
-                                   begun_at, silent_since, state,
-                                   leased_until, next_ask_at)
-        values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
-                ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`,
-  )
+  const written = await tx.one<Sale>(sql`
+    insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, gateway_token,
+                               begun_at, silent_since, state,
+                               leased_until, next_ask_at)
+    values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
+            ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`)
   await tx.rows(sql`
     update capture_sessions set charge_id = ${sale.chargeId} where account_id = ${tx.account} and capture_session_id = ${session.id}`)
   return written
 }
 
 export const findSale = (db: Queryable, account: AccountId, chargeId: Id) =>
-  firstRow<Sale>(
-    db,
-    sql`select ${COLUMNS} from capture_sales where account_id = ${account} and charge_id = ${chargeId}`,
-  )
+  db.first<Sale>(sql`select ${COLUMNS} from capture_sales where account_id = ${account} and charge_id = ${chargeId}`)
 
 export const lockSale = (tx: Transaction, chargeId: Id) =>
-  firstRow<Sale>(
-    tx,
-    sql`select ${COLUMNS} from capture_sales where account_id = ${tx.account} and charge_id = ${chargeId} for update`,
-  )
+  tx.first<Sale>(sql`
+    select ${COLUMNS} from capture_sales where account_id = ${tx.account} and charge_id = ${chargeId} for update`)
 
 /** Finds the sale whose refund a gateway knows under a key. */
 export const findSaleOfRefund = (db: Queryable, account: AccountId, gatewayId: Id, refundId: Id) =>
-  firstRow<Sale>(
-    db,
-    sql`select ${COLUMNS} from capture_sales where account_id = ${account} and gateway_id = ${gatewayId} and refund_id = ${refundId}`,
-  )
+  db.first<Sale>(sql`
+    select ${COLUMNS} from capture_sales where account_id = ${account} and gateway_id = ${gatewayId} and refund_id = ${refundId}`)
 
 /** Claims a sale of which something is to be asked; undefined where another is at it, or its wait is not over. With `isAll` waits do not count. */
 export const claimSale = (tx: Transaction, chargeId: Id, isAll: boolean) =>
-  firstRow<Sale>(
-    tx,
-    sql`update capture_sales set leased_until = ${LEASE}
-         where account_id = ${tx.account} and charge_id = ${chargeId} and next_ask_at is not null
-           and not coalesce(leased_until between clock_timestamp() and ${LEASE}, false)
-           ${isAll ? fragment`` : fragment`and next_ask_at <= clock_timestamp()`}
-        returning ${COLUMNS}`,
-  )
+  tx.first<Sale>(sql`
+    update capture_sales set leased_until = ${LEASE}
+     where account_id = ${tx.account} and charge_id = ${chargeId} and next_ask_at is not null
+       and not coalesce(leased_until between clock_timestamp() and ${LEASE}, false)
+       ${isAll ? fragment`` : fragment`and next_ask_at <= clock_timestamp()`}
+    returning ${COLUMNS}`)
 
 /** Lets go of a sale, or of its refund, whose outcome is not known yet. */
 export const putOffSale = (
@@ -173,13 +162,9 @@ export const listOverdueSessions = (db: Queryable, account: AccountId, now: Inst
      order by give_back_at limit ${limit}`)
 
 /** Finds the first day after another, in the account's zone, at whose beginning something is to be given back. */
-export const findGiveBackDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select min(greatest(((s.give_back_at - interval '1 microsecond') at time zone a.time_zone)::date + 1, ${after}::date + 1)) as "day"
-            from capture_sessions s join accounts a on a.account_id = ${account}
-           where s.account_id = ${account} and s.captured_at is not null and s.completed_at is null and s.given_back_at is null
-             and s.give_back_refused_at is null`,
-    )
-  ).day
+export const findGiveBackDay = (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
+  db.value<IsoDate | null>(sql`
+    select min(greatest(((s.give_back_at - interval '1 microsecond') at time zone a.time_zone)::date + 1, ${after}::date + 1)) as "day"
+      from capture_sessions s join accounts a on a.account_id = ${account}
+     where s.account_id = ${account} and s.captured_at is not null and s.completed_at is null and s.given_back_at is null
+       and s.give_back_refused_at is null`)

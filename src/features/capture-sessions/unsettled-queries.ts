@@ -1,5 +1,5 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import { countOf, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { SaleWaiting } from './rules.ts'
@@ -31,4 +31,4 @@ export const listUnsettledSales = (db: Queryable, account: AccountId, _all: obje
     ${unsettled(account)} order by c.charge_id ${inPage(start, limit)}`)
 
 export const countUnsettledSales = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" ${unsettled(account)}`)
+  db.count(sql`select count(*) as "n" ${unsettled(account)}`)

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Facts of a payment method that decide whether an invoice can be collected by it. */
@@ -23,10 +23,8 @@ const METHOD = fragment`
   m.gateway_token as "gatewayToken", m.mandate_reference as "mandateReference", m.mandate_date as "mandateDate"`
 
 export const findMethodFacts = (db: Queryable, account: Id, id: Id) =>
-  firstRow<MethodFacts>(
-    db,
-    sql`select ${METHOD} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`,
-  )
+  db.first<MethodFacts>(sql`
+    select ${METHOD} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}`)
 
 /** A customer's own choice of gateway, and the customer's primary method; null where there is none. */
 export interface CustomerChoice {

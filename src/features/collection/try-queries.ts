@@ -3,7 +3,7 @@ import type { DeclineClass, MethodKind } from '../../kernel/rails.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
@@ -95,10 +95,8 @@ const COLUMNS = fragment`
   coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
-  firstRow<Try>(
-    db,
-    sql`select ${COLUMNS} from collection_tries where account_id = ${account} and payment_id = ${paymentId}`,
-  )
+  db.first<Try>(sql`
+    select ${COLUMNS} from collection_tries where account_id = ${account} and payment_id = ${paymentId}`)
 
 /** Lists the tries of an invoice, the oldest first. */
 export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
@@ -196,18 +194,14 @@ export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean,
 
 /** Claims an open try for this process; undefined where it has its outcome, or another is at it. */
 export const claimTry = (tx: Transaction, paymentId: Id, isAll: boolean) =>
-  firstRow<Try>(
-    tx,
-    sql`update collection_tries set ${CLAIMED}
-         where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
-        returning ${COLUMNS}`,
-  )
+  tx.first<Try>(sql`
+    update collection_tries set ${CLAIMED}
+     where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+    returning ${COLUMNS}`)
 
 export const lockTry = (tx: Transaction, paymentId: Id) =>
-  firstRow<Try>(
-    tx,
-    sql`select ${COLUMNS} from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} for update`,
-  )
+  tx.first<Try>(sql`
+    select ${COLUMNS} from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} for update`)
 
 /** Lets go of a try whose outcome is not known, until a wait is over. */
 export const putOffTry = (
@@ -268,31 +262,25 @@ export const deleteTry = (tx: Transaction, paymentId: Id) =>
   )
 
 /** Notes that the batch of lines has been handed over, and returns the invoices that they try. */
-export const markSubmitted = async (tx: Transaction, paymentIds: readonly Id[]): Promise<InvoiceId[]> =>
-  (
-    await tx.rows<{ id: InvoiceId }>(sql`
-      update collection_tries set was_called = true
-       where account_id = ${tx.account} and payment_id = any(${bigintList(paymentIds)}::bigint[]) and state = 'open'
-       returning invoice_id as "id"`)
-  ).map(({ id }) => id)
+export const markSubmitted = (tx: Transaction, paymentIds: readonly Id[]): Promise<InvoiceId[]> =>
+  tx.values<InvoiceId>(sql`
+    update collection_tries set was_called = true
+     where account_id = ${tx.account} and payment_id = any(${bigintList(paymentIds)}::bigint[]) and state = 'open'
+     returning invoice_id as "id"`)
 
 /** Lists accounts on real time with something to collect, or to ask for. */
-export const listAccountsToCollect = async (
+export const listAccountsToCollect = (
   db: Queryable,
   zones: readonly string[],
   days: readonly IsoDate[],
 ): Promise<AccountId[]> =>
-  (
-    await db.rows<{ id: AccountId }>(
-      sql`select account_id as "id" from list_accounts_to_collect(${JSON.stringify(zones).replace('[', '{').replace(']', '}')}::text[], ${`{${days.join(',')}}`}::date[])`,
-    )
-  ).map(({ id }) => id)
+  db.values<AccountId>(
+    sql`select account_id as "id" from list_accounts_to_collect(${JSON.stringify(zones).replace('[', '{').replace(']', '}')}::text[], ${`{${days.join(',')}}`}::date[])`,
+  )
 
 /** Lists accounts with customers whom a rule has suspended. */
-export const listAccountsToBringBack = async (db: Queryable): Promise<AccountId[]> =>
-  (await db.rows<{ id: AccountId }>(sql`select account_id as "id" from list_accounts_to_bring_back()`)).map(
-    ({ id }) => id,
-  )
+export const listAccountsToBringBack = (db: Queryable): Promise<AccountId[]> =>
+  db.values<AccountId>(sql`select account_id as "id" from list_accounts_to_bring_back()`)
 
 /** The channel on which workers learn of lines that may have to leave their batches. */
 export const COLLECTION_CHANNEL = 'collection'
@@ -310,11 +298,9 @@ export interface MailedCustomer {
 }
 
 export const findMailedCustomer = (tx: Transaction, id: CustomerId) =>
-  firstRow<MailedCustomer>(
-    tx,
-    sql`select name, last_name as "lastName", is_company as "isCompany", email, email_cc as "emailCc", locale
-          from customers where account_id = ${tx.account} and customer_id = ${id}`,
-  )
+  tx.first<MailedCustomer>(sql`
+    select name, last_name as "lastName", is_company as "isCompany", email, email_cc as "emailCc", locale
+      from customers where account_id = ${tx.account} and customer_id = ${id}`)
 
 /**
  * Builds the SQL of whether an invoice `i` keeps its customer `c` suspended: past its due date and not paid. What is on hold, on its own or with the
@@ -332,14 +318,12 @@ export const owesOverdue = async (tx: Transaction, customerId: CustomerId, today
   ).length > 0
 
 /** Lists the customers of an account whom a rule has suspended and who owe nothing overdue any more. */
-export const listToComeBack = async (db: Queryable, account: AccountId, today: IsoDate): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select c.customer_id as "id" from customers c where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null
-         and c.archived_at is null
-         and not exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and ${isOverdue(today)})
-       order by c.customer_id limit 1000`)
-  ).map(({ id }) => id)
+export const listToComeBack = (db: Queryable, account: AccountId, today: IsoDate): Promise<CustomerId[]> =>
+  db.values<CustomerId>(sql`
+    select c.customer_id as "id" from customers c where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null
+       and c.archived_at is null
+       and not exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and ${isOverdue(today)})
+     order by c.customer_id limit 1000`)
 
 export const hasOpenTry = async (db: Transaction, customerId: CustomerId): Promise<boolean> =>
   (

@@ -30,16 +30,10 @@ export const listPayablePastDue = (tx: Transaction, customerId: CustomerId, toda
      order by i.invoice_date, i.number`)
 
 /** Lists customers whom a rule has suspended and who have unallocated money for what is due. */
-export const listSuspendedWithMoney = async (
-  db: Queryable,
-  account: AccountId,
-  today: IsoDate,
-): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select c.customer_id as "id" from customers c
-       where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null and c.archived_at is null
-         and exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and ${isUnpaid(today)}
-                       and ${hasFree(account)})
-       order by c.customer_id limit 1000`)
-  ).map(({ id }) => id)
+export const listSuspendedWithMoney = (db: Queryable, account: AccountId, today: IsoDate): Promise<CustomerId[]> =>
+  db.values<CustomerId>(sql`
+    select c.customer_id as "id" from customers c
+     where c.account_id = ${account} and c.is_suspended_by_rule and c.suspended_at is not null and c.archived_at is null
+       and exists (select 1 from invoices i where i.account_id = ${account} and i.customer_id = c.customer_id and ${isUnpaid(today)}
+                     and ${hasFree(account)})
+     order by c.customer_id limit 1000`)

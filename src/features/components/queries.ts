@@ -12,7 +12,7 @@ import type {
   PackageGroupId,
 } from '../../kernel/ids.ts'
 import type { Scheme } from '../../engine/subscription/pricing.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { VersionChoice, VersionTree } from '../packages/types.ts'
@@ -70,17 +70,12 @@ const COMPONENT = fragment`
   term, term_type as "termType", type, scheme, gl_code as "glCode", last_version_no as "lastVersionNo"`
 
 export const findComponent = (db: Queryable, account: AccountId, id: ComponentId) =>
-  firstRow<Component>(
-    db,
-    sql`select ${COMPONENT} from components where account_id = ${account} and component_id = ${id}`,
-  )
+  db.first<Component>(sql`select ${COMPONENT} from components where account_id = ${account} and component_id = ${id}`)
 
 /** Locks a component: the first step of every change to it or to its versions; nobody can attach it from here on. */
 export const lockComponent = (tx: Transaction, account: AccountId, id: ComponentId) =>
-  firstRow<Component>(
-    tx,
-    sql`select ${COMPONENT} from components where account_id = ${account} and component_id = ${id} for update`,
-  )
+  tx.first<Component>(sql`
+    select ${COMPONENT} from components where account_id = ${account} and component_id = ${id} for update`)
 
 /** Locks all versions of a component, so that no subscription changes to one of them: what is in use is known from here on. */
 export const lockComponentVersions = (tx: Transaction, account: AccountId, id: ComponentId) =>
@@ -106,10 +101,8 @@ export const listComponents = (
     select ${COMPONENT} from components where account_id = ${account} ${onward(start, 'component_id')} ${onlyUpdated(account, 'component', 'component_id', filter.since)} ${onlyWith('code_key', filter.codeKey)} order by component_id ${inPage(start, limit)}`)
 
 export const countComponents = (db: Queryable, account: AccountId, filter: ComponentFilter) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from components where account_id = ${account} ${onlyUpdated(account, 'component', 'component_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`,
-  )
+  db.count(sql`
+    select count(*) as "n" from components where account_id = ${account} ${onlyUpdated(account, 'component', 'component_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`)
 
 function chosen(account: AccountId, choice: VersionChoice | { componentIds: readonly ComponentId[] }): Fragment {
   if ('componentIds' in choice)
@@ -177,10 +170,7 @@ const versionOf = ({ id, componentId, versionNo, name, isDefault, isActive }: Ve
 })
 
 export const countComponentVersions = (db: Queryable, account: AccountId, id: ComponentId) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from component_versions where account_id = ${account} and component_id = ${id}`,
-  )
+  db.count(sql`select count(*) as "n" from component_versions where account_id = ${account} and component_id = ${id}`)
 
 /** Completes components by their versions. */
 export async function listComponentTrees(
@@ -195,39 +185,24 @@ export async function listComponentTrees(
 }
 
 /** Returns whether any subscription names the component, ended ones too. */
-export const isComponentUsed = async (db: Queryable, account: AccountId, id: ComponentId): Promise<boolean> =>
-  (
-    await oneRow<{ used: boolean }>(
-      db,
-      sql`select exists (select 1 from subscription_components where account_id = ${account} and component_id = ${id}) as "used"`,
-    )
-  ).used
+export const isComponentUsed = (db: Queryable, account: AccountId, id: ComponentId): Promise<boolean> =>
+  db.value<boolean>(sql`
+    select exists (select 1 from subscription_components where account_id = ${account} and component_id = ${id}) as "used"`)
 
 /** Returns whether any subscription names the version, now or by a pending change, ended ones too. */
-export const isComponentVersionUsed = async (
-  db: Queryable,
-  account: AccountId,
-  id: ComponentVersionId,
-): Promise<boolean> =>
-  (
-    await oneRow<{ used: boolean }>(
-      db,
-      sql`select exists (select 1 from subscription_components where account_id = ${account} and component_version_id = ${id})
-              or exists (select 1 from subscription_components where account_id = ${account} and pending_component_version_id = ${id})
-              as "used"`,
-    )
-  ).used
+export const isComponentVersionUsed = (db: Queryable, account: AccountId, id: ComponentVersionId): Promise<boolean> =>
+  db.value<boolean>(sql`
+    select exists (select 1 from subscription_components where account_id = ${account} and component_version_id = ${id})
+        or exists (select 1 from subscription_components where account_id = ${account} and pending_component_version_id = ${id})
+        as "used"`)
 
 export const insertComponent = (tx: Transaction, account: AccountId, c: ComponentInput, lastVersionNo: number) =>
-  oneRow<Component>(
-    tx,
-    sql`
+  tx.one<Component>(sql`
     insert into components (account_id, package_group_id, code, name, description, is_active, unit_name, term, term_type, type, scheme,
       gl_code, last_version_no)
     values (${account}, ${c.groupId}, ${c.code}, ${c.name}, ${c.description}, ${c.isActive}, ${c.unitName}, ${c.term}, ${c.termType},
       ${c.type}, ${c.scheme}, ${c.glCode}, ${lastVersionNo})
-    returning ${COMPONENT}`,
-  )
+    returning ${COMPONENT}`)
 
 export const updateComponent = (tx: Transaction, account: AccountId, c: Component) =>
   tx.rows(sql`

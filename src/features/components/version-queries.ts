@@ -1,27 +1,22 @@
 import { assert } from '../../kernel/assert.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, ComponentVersionCurrencyId, ComponentVersionId } from '../../kernel/ids.ts'
-import { oneRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import type { Version } from '../packages/types.ts'
 import type { BracketInput, CurrencyInput, PricesPlan } from './rules.ts'
 
 /** Statements that write component versions, their currencies and brackets: a whole list in each. */
 
-export const insertComponentVersion = async (
+export const insertComponentVersion = (
   tx: Transaction,
   account: AccountId,
   v: Omit<Version, 'id'> & { ownerId: ComponentId },
 ): Promise<ComponentVersionId> =>
-  (
-    await oneRow<{ id: ComponentVersionId }>(
-      tx,
-      sql`
-      insert into component_versions (account_id, component_id, version_no, name, is_default, is_active)
-      values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
-      returning component_version_id as "id"`,
-    )
-  ).id
+  tx.value<ComponentVersionId>(sql`
+    insert into component_versions (account_id, component_id, version_no, name, is_default, is_active)
+    values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
+    returning component_version_id as "id"`)
 
 export const updateComponentVersion = (tx: Transaction, account: AccountId, v: Omit<Version, 'versionNo'>) =>
   tx.rows(sql`

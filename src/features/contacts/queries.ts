@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -24,16 +24,12 @@ const COLUMNS = fragment`
   password_hash is not null as "hasPassword"`
 
 export const findContact = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Contact>(
-    db,
-    sql`select ${COLUMNS} from customer_contacts where account_id = ${account} and contact_id = ${id}`,
-  )
+  db.first<Contact>(sql`
+    select ${COLUMNS} from customer_contacts where account_id = ${account} and contact_id = ${id}`)
 
 export const lockContact = (tx: Transaction, account: AccountId, id: Id) =>
-  firstRow<Contact>(
-    tx,
-    sql`select ${COLUMNS} from customer_contacts where account_id = ${account} and contact_id = ${id} for update`,
-  )
+  tx.first<Contact>(sql`
+    select ${COLUMNS} from customer_contacts where account_id = ${account} and contact_id = ${id} for update`)
 
 /** Conditions of a list of contacts; left out: those of all customers. */
 export interface ContactFilter {
@@ -56,7 +52,7 @@ export const listContacts = (
      order by contact_id ${inPage(start, limit)}`)
 
 export const countContacts = (db: Queryable, account: AccountId, filter: ContactFilter) =>
-  countOf(db, sql`select count(*) as "n" from customer_contacts where account_id = ${account} ${conditions(filter)}`)
+  db.count(sql`select count(*) as "n" from customer_contacts where account_id = ${account} ${conditions(filter)}`)
 
 // Any constant will do, as long as no other lock of this database uses it with an account.
 const USERNAMES = 7306
@@ -81,13 +77,11 @@ export const insertContact = (
   usernameKey: string | null,
   password: PasswordChange,
 ) =>
-  oneRow<Contact>(
-    tx,
-    sql`insert into customer_contacts (account_id, customer_id, name, last_name, email, cell, username, username_key, password_hash, is_active)
-        values (${account}, ${contact.customerId}, ${contact.name}, ${contact.lastName}, ${contact.email}, ${contact.cell},
-          ${contact.username}, ${usernameKey}, ${password?.hash ?? null}, ${contact.isActive})
-        returning ${COLUMNS}`,
-  )
+  tx.one<Contact>(sql`
+    insert into customer_contacts (account_id, customer_id, name, last_name, email, cell, username, username_key, password_hash, is_active)
+    values (${account}, ${contact.customerId}, ${contact.name}, ${contact.lastName}, ${contact.email}, ${contact.cell},
+      ${contact.username}, ${usernameKey}, ${password?.hash ?? null}, ${contact.isActive})
+    returning ${COLUMNS}`)
 
 export const updateContact = (
   tx: Transaction,

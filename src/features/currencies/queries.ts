@@ -1,5 +1,5 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
 
 export const listCurrencies = (db: Queryable, account: AccountId) =>
@@ -29,27 +29,23 @@ export const deleteCurrency = (tx: Transaction, account: AccountId, currency: st
 
 /** Locks a currency of the account, so that nothing starts to use it meanwhile. */
 export const lockCurrency = (tx: Transaction, account: AccountId, currency: string) =>
-  firstRow<{ currency: string }>(
-    tx,
-    sql`select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`,
-  )
+  tx.first<{ currency: string }>(sql`
+    select currency from account_currencies where account_id = ${account} and currency = ${currency} for update`)
 
 /** Finds the uses of a currency: the account as its default, rates, component prices, customers, recurring invoices, and money records, which keep it even when their customer has another now. */
 export const currencyUses = (db: Queryable, account: AccountId, currency: string) =>
-  oneRow<{
+  db.one<{
     isDefault: boolean
     rates: boolean
     components: boolean
     customers: boolean
     recurring: boolean
     invoices: boolean
-  }>(
-    db,
-    sql`select exists (select 1 from accounts where account_id = ${account} and currency = ${currency}) as "isDefault",
-               exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
-               exists (select 1 from component_version_currencies where account_id = ${account} and currency = ${currency}) as "components",
-               exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
-               exists (select 1 from recurring_invoices where account_id = ${account} and currency = ${currency}) as "recurring",
-               exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
-               or exists (select 1 from invoices where account_id = ${account} and currency = ${currency} and template_id is null) as "invoices"`,
-  )
+  }>(sql`
+    select exists (select 1 from accounts where account_id = ${account} and currency = ${currency}) as "isDefault",
+           exists (select 1 from package_rates where account_id = ${account} and currency = ${currency}) as "rates",
+           exists (select 1 from component_version_currencies where account_id = ${account} and currency = ${currency}) as "components",
+           exists (select 1 from customers where account_id = ${account} and currency = ${currency}) as "customers",
+           exists (select 1 from recurring_invoices where account_id = ${account} and currency = ${currency}) as "recurring",
+           exists (select 1 from customer_totals where account_id = ${account} and currency = ${currency})
+           or exists (select 1 from invoices where account_id = ${account} and currency = ${currency} and template_id is null) as "invoices"`)

@@ -4,14 +4,7 @@ import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWo
 import { assert } from '../../kernel/assert.ts'
 import { firstOfNextMonth, type Instant, type IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import {
-  countOf,
-  firstRow,
-  type OfMany,
-  oneRow,
-  type Queryable,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import {
@@ -87,26 +80,20 @@ const methodOfOne = (account: AccountId): Fragment => fragment`
 export const COUNTED_CUSTOMERS = { list: 'customers', id: 'customer_id' } as const
 
 export const findCustomerView = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
-  firstRow<CustomerView>(
-    db,
-    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)}, ${methodOfOne(account)} from customers c
-         where c.account_id = ${account} and c.customer_id = ${id}`,
-  )
+  db.first<CustomerView>(sql`
+    select ${CUSTOMER_COLUMNS}, ${counted(account, today)}, ${methodOfOne(account)} from customers c
+     where c.account_id = ${account} and c.customer_id = ${id}`)
 
 /** Finds the customer of an invoice, for a look-up that does not know whose it is. */
 export const findCustomerOfInvoice = (db: Queryable, account: AccountId, invoice: InvoiceId, today: IsoDate) =>
-  firstRow<CustomerView>(
-    db,
-    sql`select ${CUSTOMER_COLUMNS}, ${counted(account, today)}, ${methodOfOne(account)} from customers c
-         where c.account_id = ${account}
-           and c.customer_id = (select customer_id from invoices where account_id = ${account} and invoice_id = ${invoice})`,
-  )
+  db.first<CustomerView>(sql`
+    select ${CUSTOMER_COLUMNS}, ${counted(account, today)}, ${methodOfOne(account)} from customers c
+     where c.account_id = ${account}
+       and c.customer_id = (select customer_id from invoices where account_id = ${account} and invoice_id = ${invoice})`)
 
 export const findCustomer = (db: Queryable, account: AccountId, id: CustomerId) =>
-  firstRow<Customer>(
-    db,
-    sql`select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id}`,
-  )
+  db.first<Customer>(sql`
+    select ${CUSTOMER_COLUMNS} from customers c where c.account_id = ${account} and c.customer_id = ${id}`)
 
 /** The channel on which workers learn that a customer whom a rule has suspended may come back. */
 export const RETURN_CHANNEL = 'customer_return'
@@ -149,7 +136,7 @@ export async function lockCustomers(
   ids: readonly CustomerId[],
   isWaiting: boolean,
 ): Promise<LockedCustomers> {
-  const lock = (isNamed: boolean) => oneRow<LockedText>(tx, lockingMany(tx, ids, { isWaiting, isNamed }))
+  const lock = (isNamed: boolean) => tx.one<LockedText>(lockingMany(tx, ids, { isWaiting, isNamed }))
   let locked = await lock(false)
   // Mostly all are there, so nobody names them. Who is locked already is locked once more for nothing; who was let go of meanwhile is locked now.
   const isAll = locked.count === ids.length
@@ -195,13 +182,11 @@ export async function holdCustomers(
 
 /** Locks the customer of an invoice, as `lockCustomer` does, without reading it. Returns its identifier; undefined where there is no such invoice. */
 export async function lockCustomerOfInvoice(tx: Transaction, invoiceId: InvoiceId): Promise<CustomerId | undefined> {
-  const locked = await firstRow<{ id: CustomerId; isSuspendedByRule: boolean }>(
-    tx,
-    sql`select c.customer_id as "id", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
-         where c.account_id = ${tx.account}
-           and c.customer_id = (select i.customer_id from invoices i where i.account_id = ${tx.account} and i.invoice_id = ${invoiceId})
-         for no key update of c`,
-  )
+  const locked = await tx.first<{ id: CustomerId; isSuspendedByRule: boolean }>(sql`
+    select c.customer_id as "id", c.is_suspended_by_rule as "isSuspendedByRule" from customers c
+     where c.account_id = ${tx.account}
+       and c.customer_id = (select i.customer_id from invoices i where i.account_id = ${tx.account} and i.invoice_id = ${invoiceId})
+     for no key update of c`)
   if (locked?.isSuspendedByRule) sendReturnLook(tx)
   return locked?.id
 }
@@ -283,10 +268,8 @@ export const countCustomers = async (db: Queryable, account: AccountId, filter: 
   const { words } = filter
   if (words != null && hasWordsAlone(filter)) return countFound(db, account, 'customers', words)
   const found = words == null ? undefined : await searchCustomers(db, account, words)
-  return countOf(
-    db,
-    sql`select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(account, filter, found)}`,
-  )
+  return db.count(sql`
+    select count(*) as "n" from customers c where c.account_id = ${account} ${conditions(account, filter, found)}`)
 }
 
 /** Lists the languages of customers; null for one without its own. */
@@ -374,16 +357,14 @@ export const updateSuspendedByRule = (tx: Transaction, id: CustomerId, isByRule:
 
 /** Finds the uses of a customer that forbid to change its currency, or to delete it. */
 export const customerUses = (db: Queryable, account: AccountId, id: CustomerId, today: IsoDate) =>
-  oneRow<{ hasMoney: boolean; hasRunning: boolean }>(
-    db,
-    sql`select exists (select 1 from invoices where account_id = ${account} and customer_id = ${id} and issued_at is not null)
-               or exists (select 1 from customer_totals where account_id = ${account} and customer_id = ${id}) as "hasMoney",
-               exists (select 1 from subscriptions s where s.account_id = ${account} and s.customer_id = ${id} and s.cancelled_on is null
-                 and (s.end_date is null or s.end_date > ${today})
-                 and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today}))
-               or exists (select 1 from recurring_invoices r where r.account_id = ${account} and r.customer_id = ${id} and r.cancelled_on is null
-                 and (r.end_date is null or r.end_date > ${today})) as "hasRunning"`,
-  )
+  db.one<{ hasMoney: boolean; hasRunning: boolean }>(sql`
+    select exists (select 1 from invoices where account_id = ${account} and customer_id = ${id} and issued_at is not null)
+           or exists (select 1 from customer_totals where account_id = ${account} and customer_id = ${id}) as "hasMoney",
+           exists (select 1 from subscriptions s where s.account_id = ${account} and s.customer_id = ${id} and s.cancelled_on is null
+             and (s.end_date is null or s.end_date > ${today})
+             and (s.pending_kind is distinct from 'cancellation' or s.pending_on > ${today}))
+           or exists (select 1 from recurring_invoices r where r.account_id = ${account} and r.customer_id = ${id} and r.cancelled_on is null
+             and (r.end_date is null or r.end_date > ${today})) as "hasRunning"`)
 
 /** Deletes a customer. Its ended subscriptions go with it; nothing else of it may be left by then. */
 export async function deleteCustomer(tx: Transaction, account: AccountId, id: CustomerId): Promise<void> {
@@ -394,7 +375,5 @@ export async function deleteCustomer(tx: Transaction, account: AccountId, id: Cu
 
 /** Finds whether a gateway of the account is switched on, and keeps it from being deleted until the commit; undefined without such a gateway. */
 export const holdGateway = (tx: Transaction, account: AccountId, id: Id) =>
-  firstRow<{ isActive: boolean }>(
-    tx,
-    sql`select is_active as "isActive" from gateways where account_id = ${account} and gateway_id = ${id} for key share`,
-  )
+  tx.first<{ isActive: boolean }>(sql`
+    select is_active as "isActive" from gateways where account_id = ${account} and gateway_id = ${id} for key share`)

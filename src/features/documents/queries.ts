@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { oneRow, orTooMany, type Queryable } from '../../platform/database/database.ts'
+import { orTooMany, type Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { frozenOfAccount } from '../accounts/rules.ts'
 import type { FrozenCustomer } from '../customers/fields.ts'
@@ -18,14 +18,12 @@ export interface FrozenParties {
 }
 
 const getFrozen = (db: Queryable, account: AccountId, document: Fragment) =>
-  oneRow<FrozenParties>(
-    db,
-    sql`select v.document as "account", w.document as "customer", d.customer_country_id as "countryId"
-          from (${document}) d
-          left join account_versions v on v.account_id = ${account} and v.version = d.account_version
-          left join customer_versions w
-            on w.account_id = ${account} and w.customer_id = d.customer_id and w.version = d.customer_version`,
-  )
+  db.one<FrozenParties>(sql`
+    select v.document as "account", w.document as "customer", d.customer_country_id as "countryId"
+      from (${document}) d
+      left join account_versions v on v.account_id = ${account} and v.version = d.account_version
+      left join customer_versions w
+        on w.account_id = ${account} and w.customer_id = d.customer_id and w.version = d.customer_version`)
 
 export const getFrozenParties = (db: Queryable, account: AccountId, id: InvoiceId) =>
   getFrozen(db, account, fragment`select * from invoices where account_id = ${account} and invoice_id = ${id}`)

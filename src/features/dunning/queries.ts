@@ -2,7 +2,7 @@ import type { CustomerState, Dunning } from '../../engine/collection/dunning.ts'
 import type { Action } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { type OfMany, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { CollectionMethod } from '../collection-terms/types.ts'
@@ -100,27 +100,21 @@ export const listDunned = async (db: Queryable, account: AccountId, ids: readonl
   ).map(dunnedOf)
 
 /** Lists the next customers, in identifier order, with an invoice that something may come to by a day. */
-export const listCustomersToCollect = async (
+export const listCustomersToCollect = (
   db: Queryable,
   account: AccountId,
   day: IsoDate,
   after: CustomerId,
   limit: number,
 ): Promise<CustomerId[]> =>
-  (
-    await db.rows<{ id: CustomerId }>(sql`
-      select distinct customer_id as "id" from dunning
-       where account_id = ${account} and due_on <= ${day} and customer_id > ${after} order by customer_id limit ${limit}`)
-  ).map(({ id }) => id)
+  db.values<CustomerId>(sql`
+    select distinct customer_id as "id" from dunning
+     where account_id = ${account} and due_on <= ${day} and customer_id > ${after} order by customer_id limit ${limit}`)
 
 /** Finds the first day after another, up to a last one, on which something may come to an invoice. */
-export const findDunnedDay = async (db: Queryable, account: AccountId, day: IsoDate, until: IsoDate) =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select min(due_on) as "day" from dunning where account_id = ${account} and due_on > ${day} and due_on <= ${until}`,
-    )
-  ).day
+export const findDunnedDay = (db: Queryable, account: AccountId, day: IsoDate, until: IsoDate) =>
+  db.value<IsoDate | null>(sql`
+    select min(due_on) as "day" from dunning where account_id = ${account} and due_on > ${day} and due_on <= ${until}`)
 
 /** True of an invoice that falls due since the version came that tries it: cards came before bank accounts. */
 const isTriedSince = fragment`

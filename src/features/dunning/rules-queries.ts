@@ -1,15 +1,14 @@
 import type { CollectionRules } from '../../engine/collection/rules.ts'
 import { DEFAULT_RULES } from '../../engine/collection/rules.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 /** Returns the rules of an account: its own, or those that every account starts with. */
 export const getCollectionRules = async (db: Queryable, account: AccountId): Promise<CollectionRules> =>
-  (await firstRow<CollectionRules>(
-    db,
-    sql`select attempts, reminders, untried_since as "untriedSince" from collection_rules where account_id = ${account}`,
-  )) ?? DEFAULT_RULES
+  (await db.first<CollectionRules>(sql`
+    select attempts, reminders, untried_since as "untriedSince" from collection_rules where account_id = ${account}`)) ??
+  DEFAULT_RULES
 
 /** Locks the rules of an account against other changes of them, and returns them. The row is made where there is none to lock. */
 export async function lockCollectionRules(tx: Transaction): Promise<CollectionRules> {

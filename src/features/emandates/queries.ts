@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Evidence, Mandate, NewMandate, Signee } from './types.ts'
 
@@ -13,20 +13,16 @@ const columns = (account: AccountId) => fragment`
     e.payment_method_id) as "linkedMethodId"`
 
 export const findMandate = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Mandate>(
-    db,
-    sql`select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id}`,
-  )
+  db.first<Mandate>(sql`
+    select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id}`)
 
 export const lockMandate = (tx: Transaction, account: AccountId, id: Id) =>
-  firstRow<Mandate>(
-    tx,
-    sql`select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`,
-  )
+  tx.first<Mandate>(sql`
+    select ${columns(account)} from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`)
 
 /** Draws the identifier of a mandate to be: its number is sealed for it before it is written. */
-export const drawMandateId = async (tx: Transaction): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`select nextval('emandates_emandate_id_seq') as "id"`)).id
+export const drawMandateId = (tx: Transaction): Promise<Id> =>
+  tx.value<Id>(sql`select nextval('emandates_emandate_id_seq') as "id"`)
 
 export const insertMandate = (tx: Transaction, m: NewMandate) =>
   tx.rows(sql`
@@ -67,10 +63,8 @@ export const insertEvidence = (tx: Transaction, id: Id, step: number, { kind, at
     values (${tx.account}, ${id}, ${step}, ${kind}, ${at}, ${JSON.stringify(details)}::jsonb, ${hash})`)
 
 export const findSealedPdf = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<{ sealed: Buffer }>(
-    db,
-    sql`select sealed_pdf as "sealed" from emandate_documents where account_id = ${account} and emandate_id = ${id}`,
-  )
+  db.first<{ sealed: Buffer }>(sql`
+    select sealed_pdf as "sealed" from emandate_documents where account_id = ${account} and emandate_id = ${id}`)
 
 /** Keeps the PDF of a locked mandate that has none. */
 export async function insertSealedPdf(tx: Transaction, id: Id, sealed: Buffer, madeAt: Instant): Promise<void> {

@@ -1,5 +1,5 @@
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { EventSeal } from './seal-queries.ts'
 
@@ -52,13 +52,10 @@ export const listEventsTwice = (db: Queryable, account: AccountId) =>
 
 /** Counts the invoices that were issued, and the events of it. */
 export const countIssuedInvoices = (db: Queryable, account: AccountId) =>
-  oneRow<{ invoices: bigint; events: bigint }>(
-    db,
-    sql`
+  db.one<{ invoices: bigint; events: bigint }>(sql`
     select (select count(*) from invoices where account_id = ${account} and number is not null) as "invoices",
            (select count(*) from event_rows where account_id = ${account} and type = 'invoice.issued')
-             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from event_packs where account_id = ${account} and mailed is null)::bigint as "events"`,
-  )
+             + (select coalesce(sum(last_event_id - first_event_id + 1), 0) from event_packs where account_id = ${account} and mailed is null)::bigint as "events"`)
 
 /** Lists seals of an account behind one, in the order in which they were made. */
 export const listEventSeals = (db: Queryable, account: AccountId, after: Id, limit: number) =>

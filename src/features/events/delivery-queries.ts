@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints } from '../../platform/database/columns.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -64,7 +64,7 @@ const eventsIn = (account: AccountId, { from, before, types }: EventRange) => fr
 
 /** Counts the events of a time, up to a number. */
 export const countEventsIn = (db: Queryable, account: AccountId, range: EventRange, most: number) =>
-  countOf(db, sql`select count(*) as "n" from (select 1 from ${eventsIn(account, range)} limit ${most}) as found`)
+  db.count(sql`select count(*) as "n" from (select 1 from ${eventsIn(account, range)} limit ${most}) as found`)
 
 /** Writes deliveries of the events of a time, in no order. */
 export const insertDeliveriesOf = (tx: Transaction, webhookId: Id, range: EventRange) =>
@@ -92,10 +92,8 @@ const SHOWN = fragment`
 const of = (account: AccountId, webhookId: Id) => fragment`account_id = ${account} and webhook_id = ${webhookId}`
 
 export const findDelivery = (db: Queryable, account: AccountId, webhookId: Id, id: Id) =>
-  firstRow<Delivery>(
-    db,
-    sql`select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} and delivery_id = ${id}`,
-  )
+  db.first<Delivery>(sql`
+    select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} and delivery_id = ${id}`)
 
 export interface DeliveryFilter {
   webhookId: Id
@@ -113,7 +111,7 @@ export const listDeliveries = (
     select ${SHOWN} from webhook_deliveries where ${of(account, webhookId)} order by delivery_id ${inPage(start, limit)}`)
 
 export const countDeliveries = (db: Queryable, account: AccountId, { webhookId }: DeliveryFilter) =>
-  countOf(db, sql`select count(*) as "n" from webhook_deliveries where ${of(account, webhookId)}`)
+  db.count(sql`select count(*) as "n" from webhook_deliveries where ${of(account, webhookId)}`)
 
 /** A delivery that is due, or one that turned out to wait for an earlier event of its record. */
 export interface DueDelivery {

@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { ArrayParameter } from '../../platform/database/columns.ts'
-import { countOf, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, listed, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
 import { packsOnward } from '../../platform/packed/page.ts'
@@ -163,8 +163,7 @@ const onwardFrom = ({ fromId, isNewestFirst }: PageStart, id: Fragment): Fragmen
 
 /** Counts events that share rows. */
 export const countShared = (db: Queryable, account: AccountId, filter: SharedFilter) =>
-  countOf(
-    db,
+  db.count(
     isOfSome(filter)
       ? sql`select count(*) as "n" from ${ofInvoices(account, filter)} ${inTime(filter)}`
       : sql`select coalesce(sum(s.last_event_id - s.first_event_id + 1), 0)::bigint as "n" from event_packs s

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { countOf, type OfMany, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
 import { mergedPage } from '../../platform/packed/page.ts'
@@ -63,8 +63,8 @@ export const sendEvents = (tx: Transaction, events: readonly NewEvent[]): void =
   tx.sendGrouped(insertionWithDeliveries, events)
 
 /** Writes an event that no endpoint is sent automatically, and returns its identifier. */
-export const insertUnsentEvent = async (tx: Transaction, event: NewEvent): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`${insertion(tx.account, [event])} returning event_id as "id"`)).id
+export const insertUnsentEvent = (tx: Transaction, event: NewEvent): Promise<Id> =>
+  tx.value<Id>(sql`${insertion(tx.account, [event])} returning event_id as "id"`)
 
 /** Writes many events that differ only in their record: what they share travels and is read once. */
 export async function insertLikeEvents(
@@ -174,7 +174,7 @@ export const listEventsById = (db: Queryable, account: AccountId, ids: readonly 
 export async function countEvents(db: Queryable, account: AccountId, filter: EventFilter): Promise<number> {
   const statement = sql`select count(*) as "n" from event_rows where account_id = ${account} ${conditions(filter)}`
   const type = sharedTypeOf(filter)
-  return (await countOf(db, statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
+  return (await db.count(statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
 }
 
 /** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Seals of events, and the events as seals hash them: read as they lie, those of rows of their own and those that share rows. */
@@ -12,13 +12,9 @@ const MARK_PATIENCE_MS = 5000
  * Takes the mark of events: the identifier below which no event can be written any more. Events below it are seen by statements that begin after it was
  * taken. Older writes that last longer leave their events above it.
  */
-export const takeEventMark = async (db: Queryable, patienceMs = MARK_PATIENCE_MS): Promise<bigint> =>
-  (
-    await oneRow<{ below: bigint }>(
-      db,
-      sql`select take_mark('events', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`,
-    )
-  ).below
+export const takeEventMark = (db: Queryable, patienceMs = MARK_PATIENCE_MS): Promise<bigint> =>
+  db.value<bigint>(sql`
+    select take_mark('events', make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`)
 
 export interface EventSeal {
   id: Id

@@ -1,13 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import {
-  countOf,
-  firstRow,
-  oneRow,
-  type Queryable,
-  type Snapshot,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import type { Queryable, Snapshot, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 
@@ -55,30 +48,24 @@ export const listExports = (db: Queryable, account: AccountId, _filter: object, 
      order by export_id ${inPage(start, limit)}`)
 
 export const countExports = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from exports where account_id = ${account}`)
+  db.count(sql`select count(*) as "n" from exports where account_id = ${account}`)
 
 export const findExport = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<ExportWithDifferences>(
-    db,
-    sql`select ${COLUMNS}, differences from exports where account_id = ${account} and export_id = ${id}`,
-  )
+  db.first<ExportWithDifferences>(sql`
+    select ${COLUMNS}, differences from exports where account_id = ${account} and export_id = ${id}`)
 
 /** Finds the newest batch of a currency. */
 export const findNewestExport = (db: Queryable, account: AccountId, currency: string) =>
-  firstRow<ExportWithDifferences>(
-    db,
-    sql`select ${COLUMNS}, differences from exports where account_id = ${account} and currency = ${currency}
-         order by export_id desc limit 1`,
-  )
+  db.first<ExportWithDifferences>(sql`
+    select ${COLUMNS}, differences from exports where account_id = ${account} and currency = ${currency}
+     order by export_id desc limit 1`)
 
 /** Finds another export of a currency that has closed the books up to a day. */
 export const findClosing = (tx: Transaction, { id, currency }: Pick<ExportRow, 'id' | 'currency'>, day: IsoDate) =>
-  firstRow<{ number: number }>(
-    tx,
-    sql`select number from exports where account_id = ${tx.account} and currency = ${currency} and is_lock and to_day >= ${day}
-               and export_id <> ${id}
-         order by export_id limit 1`,
-  )
+  tx.first<{ number: number }>(sql`
+    select number from exports where account_id = ${tx.account} and currency = ${currency} and is_lock and to_day >= ${day}
+           and export_id <> ${id}
+     order by export_id limit 1`)
 
 /** Lists how far the batches of a currency reach, the oldest first. */
 export const listReaches = (db: Queryable, account: AccountId, currency: string) =>
@@ -86,26 +73,20 @@ export const listReaches = (db: Queryable, account: AccountId, currency: string)
     select below, to_day as "to" from exports where account_id = ${account} and currency = ${currency} order by below, export_id`)
 
 /** Returns the highest mark of the batches of an account; 0 where there is none. */
-export const highestMark = async (db: Queryable, account: AccountId): Promise<bigint> =>
-  (
-    await oneRow<{ below: bigint }>(
-      db,
-      sql`select coalesce(max(below), 0) as "below" from exports where account_id = ${account}`,
-    )
-  ).below
+export const highestMark = (db: Queryable, account: AccountId): Promise<bigint> =>
+  db.value<bigint>(sql`
+    select coalesce(max(below), 0) as "below" from exports where account_id = ${account}`)
 
 export type NewExport = Pick<ExportRow, 'format' | 'from' | 'to' | 'currency' | 'isLock' | 'below' | 'createdAt'>
 
 /** Adds a batch, with the next number, of which nothing is written yet. */
 export const insertExport = (tx: Transaction, batch: NewExport) =>
-  oneRow<{ id: Id; number: number }>(
-    tx,
-    sql`insert into exports (account_id, number, format, from_day, to_day, currency, is_lock, below, created_at)
-        select ${tx.account}, coalesce(max(number), 0) + 1, ${batch.format}, ${batch.from}, ${batch.to}, ${batch.currency}, ${batch.isLock},
-               ${batch.below}, ${batch.createdAt}
-          from exports where account_id = ${tx.account}
-        returning export_id as "id", number`,
-  )
+  tx.one<{ id: Id; number: number }>(sql`
+    insert into exports (account_id, number, format, from_day, to_day, currency, is_lock, below, created_at)
+    select ${tx.account}, coalesce(max(number), 0) + 1, ${batch.format}, ${batch.from}, ${batch.to}, ${batch.currency}, ${batch.isLock},
+           ${batch.below}, ${batch.createdAt}
+      from exports where account_id = ${tx.account}
+    returning export_id as "id", number`)
 
 export type Written = Pick<
   ExportWithDifferences,

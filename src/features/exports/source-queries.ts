@@ -1,7 +1,7 @@
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
-import { oneRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { IS_OF_PACKAGE } from '../reports/line-queries.ts'
 import { writtenOutCharges } from '../invoices/charge-queries.ts'
@@ -9,14 +9,10 @@ import { writtenOutCharges } from '../invoices/charge-queries.ts'
 /** Lines and taxes that revenue is of, with the codes of their packages, components and rules. */
 
 /** Returns whether any package or component has a code of its own: where none has, no lines need to be read. */
-export const hasItemCodes = async (tx: Transaction): Promise<boolean> =>
-  (
-    await oneRow<{ has: boolean }>(
-      tx,
-      sql`select exists (select from packages where account_id = ${tx.account} and gl_code is not null)
-              or exists (select from components where account_id = ${tx.account} and gl_code is not null) as "has"`,
-    )
-  ).has
+export const hasItemCodes = (tx: Transaction): Promise<boolean> =>
+  tx.value<boolean>(sql`
+    select exists (select from packages where account_id = ${tx.account} and gl_code is not null)
+        or exists (select from components where account_id = ${tx.account} and gl_code is not null) as "has"`)
 
 /** Lines of a code: how much of the revenue of an invoice or a note is on it. */
 export interface LinesOfCode {

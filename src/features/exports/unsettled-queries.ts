@@ -1,4 +1,4 @@
-import { countOf, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { BatchScope } from './moves-queries.ts'
 
@@ -12,9 +12,7 @@ export async function insertUnsettled(tx: Transaction, { id, currency, to, below
     select s.customer_id, s.negative_adjustment_id as note, s.settlement_id as settlement, s.invoice_id, s.basis = 'lines' as has_lines`
   const ofNote = fragment`
     settlements s join negative_adjustments n on ${note} and n.negative_adjustment_id = s.negative_adjustment_id`
-  const n = await countOf(
-    tx,
-    sql`
+  const n = await tx.count(sql`
     with late as (
       select record_id, record_type from ledger
        where account_id = ${tx.account} and entry_id >= ${below} and record_type in ('negative_adjustment', 'settlement')),
@@ -39,7 +37,6 @@ export async function insertUnsettled(tx: Transaction, { id, currency, to, below
        group by customer_id, note, settlement, invoice_id, has_lines, dated
       having sum(amount) <> 0
     returning 1)
-    select count(*) as "n" from written`,
-  )
+    select count(*) as "n" from written`)
   return n > 0
 }

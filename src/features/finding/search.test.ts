@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addPackage } from '../../../test/support/shop.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Queryable } from '../../platform/database/database.ts'
+import { BY_ROWS, type Queryable } from '../../platform/database/database.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listPayments } from '../money/payment-queries.ts'
 import { searchRecords } from './search.ts'
@@ -313,6 +313,7 @@ describe('searching customers', () => {
       [client.id],
     )
     const db: Queryable = {
+      ...BY_ROWS,
       rows: async <Row>({ text, values }: Statement) => (await owner.query({ text, values })).rows as Row[],
     }
     const readSoFar = async () =>

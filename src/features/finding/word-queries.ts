@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import {
   arrayLiteral,
   column,
@@ -57,18 +57,17 @@ export const sendDeletedWords = (tx: Transaction, list: SearchedList, ids: reado
 const ABOVE = '\u{10FFFF}'
 
 /** Lists records that bear words that begin so, in the order of identifiers: those of a page, or as many as `limit`. */
-export const listFound = async <I extends Id = Id>(
+export const listFound = <I extends Id = Id>(
   db: Queryable,
   account: AccountId,
   list: SearchedList,
   words: readonly string[],
   page: { skip?: number; limit: number; isNewestFirst?: boolean },
-): Promise<I[]> =>
-  (await db.rows<{ id: I }>(sql`select f.id from ${searched(account, list, words, page)} as f(id)`)).map(({ id }) => id)
+): Promise<I[]> => db.values<I>(sql`select f.id from ${searched(account, list, words, page)} as f(id)`)
 
 /** Counts the records that bear words that begin so. */
 export const countFound = (db: Queryable, account: AccountId, list: SearchedList, words: readonly string[]) =>
-  countOf(db, sql`select count(*) as "n" from ${searched(account, list, words, { limit: null })} as f(id)`)
+  db.count(sql`select count(*) as "n" from ${searched(account, list, words, { limit: null })} as f(id)`)
 
 const searched = (
   account: AccountId,
@@ -100,7 +99,7 @@ export const isBorneByAtMost = async (
   word: string,
   most: number,
 ): Promise<boolean> =>
-  (await countOf(db, sql`select count(*) as "n" from (${bearersOf(account, word)} limit ${most + 1}) f`)) <= most
+  (await db.count(sql`select count(*) as "n" from (${bearersOf(account, word)} limit ${most + 1}) f`)) <= most
 
 /** Numbers of records that no words are written of. */
 export interface SearchedNumbers {

@@ -1,16 +1,14 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { ChargeChange, GatewayReport } from '../gateways/contract.ts'
 
 /** Finds whose gateway a token names, of all accounts. */
 export const findGatewayOfToken = (db: Queryable, token: string) =>
-  firstRow<{ account: AccountId; id: Id }>(
-    db,
-    sql`select account_id as "account", gateway_id as "id" from find_gateway_by_token(${token}::uuid)`,
-  )
+  db.first<{ account: AccountId; id: Id }>(sql`
+    select account_id as "account", gateway_id as "id" from find_gateway_by_token(${token}::uuid)`)
 
 /** A report as it is kept: whose it is, and what it is about. */
 export interface KeptReport extends Pick<GatewayReport, 'about' | 'reference'> {
@@ -27,12 +25,10 @@ export const insertGatewayReport = async (
   report: GatewayReport,
   realNow: Instant,
 ): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`insert into gateway_reports (account_id, gateway_id, external_id, about, reference, received_at)
-        values (${tx.account}, ${gatewayId}, ${report.id}, ${report.about}, ${report.reference}, ${realNow})
-        on conflict (account_id, gateway_id, external_id) do nothing returning gateway_report_id`,
-  )) !== undefined
+  (await tx.first(sql`
+    insert into gateway_reports (account_id, gateway_id, external_id, about, reference, received_at)
+    values (${tx.account}, ${gatewayId}, ${report.id}, ${report.about}, ${report.reference}, ${realNow})
+    on conflict (account_id, gateway_id, external_id) do nothing returning gateway_report_id`)) !== undefined
 
 /** The channel on which workers learn of reports. */
 export const REPORT_CHANNEL = 'gateway_report'
@@ -54,11 +50,9 @@ export const listUnfinished = (db: Queryable, account: AccountId, after: Id, lim
 
 /** Claims a report under a lease; undefined when another has it or it is done. */
 export const claimReport = (tx: Transaction, id: Id) =>
-  firstRow<KeptReport>(
-    tx,
-    sql`update gateway_reports set ${CLAIMED} where account_id = ${tx.account} and gateway_report_id = ${id} and ${IS_FREE}
-        returning ${COLUMNS}`,
-  )
+  tx.first<KeptReport>(sql`
+    update gateway_reports set ${CLAIMED} where account_id = ${tx.account} and gateway_report_id = ${id} and ${IS_FREE}
+    returning ${COLUMNS}`)
 
 /** Finishes a report: it was applied, or there is a reason why it could not be. */
 export const finishReport = (tx: Transaction, id: Id, reason: string | null) =>
@@ -95,18 +89,14 @@ export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id
 
 /** Finds the charge of a capture session by its reference: the payment that it is, and whether it can still become one. */
 export const findSoldCharge = (db: Queryable, account: AccountId, gatewayId: Id, chargeId: Id) =>
-  firstRow<{ paymentId: Id | null; isWaiting: boolean }>(
-    db,
-    sql`select (select min(payment_id) from payments
-                 where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}) as "paymentId",
-               c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
-          from capture_sales c where c.account_id = ${account} and c.gateway_id = ${gatewayId} and c.charge_id = ${chargeId}`,
-  )
+  db.first<{ paymentId: Id | null; isWaiting: boolean }>(sql`
+    select (select min(payment_id) from payments
+             where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}) as "paymentId",
+           c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
+      from capture_sales c where c.account_id = ${account} and c.gateway_id = ${gatewayId} and c.charge_id = ${chargeId}`)
 
 /** Lists the payments that a charge was, and became by money that came back, in the order of their making. */
-export const listPaymentsOfCharge = async (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>
-  (
-    await tx.rows<{ id: Id }>(sql`
-      select payment_id as "id" from payments
-       where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by payment_id`)
-  ).map(({ id }) => id)
+export const listPaymentsOfCharge = (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>
+  tx.values<Id>(sql`
+    select payment_id as "id" from payments
+     where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by payment_id`)

@@ -1,7 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { GatewayType } from './facts.ts'
@@ -41,18 +41,14 @@ const columns = (account: AccountId): Fragment => fragment`
   (select a.mode = 'test' from accounts a where a.account_id = ${account}) as "isOfTestAccount"`
 
 export const findGateway = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Gateway>(
-    db,
-    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.gateway_id = ${id}`,
-  )
+  db.first<Gateway>(sql`
+    select ${columns(account)} from gateways g where g.account_id = ${account} and g.gateway_id = ${id}`)
 
 /** Finds a gateway by its token, and keeps it from being deleted until the commit. */
 export async function holdGatewayByToken(tx: Transaction, account: AccountId, token: string) {
   await tx.rows(sql`select 1 from gateways where account_id = ${account} and token = ${token}::uuid for key share`)
-  return firstRow<Gateway>(
-    tx,
-    sql`select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`,
-  )
+  return tx.first<Gateway>(sql`
+    select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`)
 }
 
 /** Locks which gateway is the first choice for what: changes of the gateways of an account come one after the other. */
@@ -76,11 +72,11 @@ export const listAllGateways = (db: Queryable, account: AccountId) =>
   )
 
 export const countGateways = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from gateways where account_id = ${account}`)
+  db.count(sql`select count(*) as "n" from gateways where account_id = ${account}`)
 
 /** Draws the identifier of a gateway to be: its Settings are sealed for it before it is written. */
-export const drawGatewayId = async (tx: Transaction): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`select nextval('gateways_gateway_id_seq') as "id"`)).id
+export const drawGatewayId = (tx: Transaction): Promise<Id> =>
+  tx.value<Id>(sql`select nextval('gateways_gateway_id_seq') as "id"`)
 
 export interface StoredSettings {
   settings: Buffer | null
@@ -132,31 +128,25 @@ export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
 
 /** Finds the uses of a gateway: methods that are kept there, and what names it by request, as far as it is open. */
 export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
-  oneRow<Record<'methods' | 'customers' | 'invoices' | 'subscriptions' | 'recurring' | 'batches', boolean>>(
-    db,
-    sql`select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
-               or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
-               or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
-               or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id}) as "methods",
-               exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
-               exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and is_method_requested
-                 and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
-               exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "subscriptions",
-               exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "recurring",
-               exists (select 1 from payment_batches where account_id = ${account} and gateway_id = ${id}
-                 and state not in ('completed', 'cancelled')) as "batches"`,
-  )
+  db.one<Record<'methods' | 'customers' | 'invoices' | 'subscriptions' | 'recurring' | 'batches', boolean>>(sql`
+    select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
+           or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
+           or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
+           or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id}) as "methods",
+           exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
+           exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and is_method_requested
+             and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
+           exists (select 1 from subscriptions where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
+             and (end_date is null or end_date > ${today})) as "subscriptions",
+           exists (select 1 from recurring_invoices where account_id = ${account} and gateway_id = ${id} and cancelled_on is null
+             and (end_date is null or end_date > ${today})) as "recurring",
+           exists (select 1 from payment_batches where account_id = ${account} and gateway_id = ${id}
+             and state not in ('completed', 'cancelled')) as "batches"`)
 
 /** Finds whether there are mandates of SEPA that may be collected through a gateway: those of customers who have no other one of their own. */
-export const hasMandates = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
-  (
-    await oneRow<{ found: boolean }>(
-      db,
-      sql`select exists (select 1 from payment_methods m
-            join customers c on c.account_id = ${account} and c.customer_id = m.customer_id
-           where m.account_id = ${account} and m.kind = 'sepa' and m.mandate_reference is not null
-             and (c.primary_gateway_id is null or c.primary_gateway_id = ${id})) as "found"`,
-    )
-  ).found
+export const hasMandates = (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  db.value<boolean>(sql`
+    select exists (select 1 from payment_methods m
+      join customers c on c.account_id = ${account} and c.customer_id = m.customer_id
+     where m.account_id = ${account} and m.kind = 'sepa' and m.mandate_reference is not null
+       and (c.primary_gateway_id is null or c.primary_gateway_id = ${id})) as "found"`)

@@ -1,6 +1,6 @@
 import { type GlCodes, NO_GL_CODES } from '../../engine/books/codes.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 /** Adds the settings that have come since the codes were written. */
@@ -9,8 +9,7 @@ const withSettings = (codes: GlCodes): GlCodes => ({ ...codes, datev: { ...NO_GL
 /** Returns the codes of an account; until it sets any it has none, and the settings that every account starts with. */
 export const getGlCodes = async (db: Queryable, account: AccountId): Promise<GlCodes> =>
   withSettings(
-    (await firstRow<GlCodes>(
-      db,
+    (await db.first<GlCodes>(
       sql`select accounts, debtor, methods, datev from gl_codes where account_id = ${account}`,
     )) ?? NO_GL_CODES,
   )

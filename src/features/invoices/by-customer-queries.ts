@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
-import { firstRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 
 /**
@@ -34,8 +34,6 @@ const NOBODY = 0n as CustomerId
 /** Finds the customer whom the invoices of a subscription are for; nobody where there is no such subscription. */
 export const findBilledCustomer = async (db: Queryable, account: AccountId, id: SubscriptionId): Promise<CustomerId> =>
   (
-    await firstRow<{ id: CustomerId }>(
-      db,
-      sql`select customer_id as "id" from subscriptions where account_id = ${account} and subscription_id = ${id}`,
-    )
+    await db.first<{ id: CustomerId }>(sql`
+      select customer_id as "id" from subscriptions where account_id = ${account} and subscription_id = ${id}`)
   )?.id ?? NOBODY

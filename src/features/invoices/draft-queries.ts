@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { PLAIN_FIELD_NAMES, PLAIN_FIELDS, type PlainFields } from './fields.ts'
@@ -24,11 +24,9 @@ export const replaceDraft = (tx: Transaction, id: InvoiceId, draft: Draft) =>
       is_due_date_given = excluded.is_due_date_given, has_own_taxes = excluded.has_own_taxes`)
 
 export const getDraft = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  oneRow<Draft>(
-    db,
-    sql`select is_invoice_date_given as "isInvoiceDateGiven", is_due_date_given as "isDueDateGiven", has_own_taxes as "hasOwnTaxes"
-          from invoice_drafts where account_id = ${account} and invoice_id = ${id}`,
-  )
+  db.one<Draft>(sql`
+    select is_invoice_date_given as "isInvoiceDateGiven", is_due_date_given as "isDueDateGiven", has_own_taxes as "hasOwnTaxes"
+      from invoice_drafts where account_id = ${account} and invoice_id = ${id}`)
 
 /** Returns `column = value` of plain fields, for the SET of an update. */
 export const assigned = (names: readonly (keyof PlainFields)[], to: Partial<PlainFields>): Fragment =>
@@ -103,12 +101,10 @@ async function deleteInvoice(tx: Transaction, id: InvoiceId): Promise<void> {
   )
 }
 
-export const listDraftIds = async (db: Queryable, account: AccountId, customerId: CustomerId): Promise<InvoiceId[]> =>
-  (
-    await db.rows<{ id: InvoiceId }>(
-      sql`select invoice_id as "id" from invoices where account_id = ${account} and customer_id = ${customerId} and issued_at is null`,
-    )
-  ).map(({ id }) => id)
+export const listDraftIds = (db: Queryable, account: AccountId, customerId: CustomerId): Promise<InvoiceId[]> =>
+  db.values<InvoiceId>(
+    sql`select invoice_id as "id" from invoices where account_id = ${account} and customer_id = ${customerId} and issued_at is null`,
+  )
 
 /** Periods of recurring invoices keep nothing behind once their customer goes; it never had an issued invoice. */
 export async function deleteDraftWithLines(tx: Transaction, id: InvoiceId): Promise<void> {

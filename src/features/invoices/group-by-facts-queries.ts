@@ -1,7 +1,7 @@
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { ListLineIdentifiers } from '../ledger/line-identifiers.ts'
@@ -11,11 +11,9 @@ import type { Charge } from './queries.ts'
 /** Invoices and their lines as checks read them, whether these are rows or kept with shapes; and invoices as groups that are alike (decision 39). */
 
 export const findInvoices = (db: Queryable, account: AccountId, after: InvoiceId, limit: number) =>
-  oneRow<PageEnds>(
-    db,
-    sql`select ${PAGE_ENDS} from (
-      select invoice_id as id from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) p`,
-  )
+  db.one<PageEnds>(sql`
+    select ${PAGE_ENDS} from (
+  select invoice_id as id from invoices where account_id = ${account} and invoice_id > ${after} order by invoice_id limit ${limit}) p`)
 
 /** Invoices that are alike in all that lines, taxes and total are checked by. */
 export interface AlikeInvoices {

@@ -169,12 +169,8 @@ export interface TaxRow {
 }
 
 /** Draws identifiers ahead, so that lines can name their invoice before either is written. */
-export const drawInvoiceIds = async (tx: Transaction, count: number): Promise<InvoiceId[]> =>
-  (
-    await tx.rows<{ id: InvoiceId }>(
-      sql`select nextval('invoices_invoice_id_seq') as "id" from generate_series(1, ${count})`,
-    )
-  ).map(({ id }) => id)
+export const drawInvoiceIds = (tx: Transaction, count: number): Promise<InvoiceId[]> =>
+  tx.values<InvoiceId>(sql`select nextval('invoices_invoice_id_seq') as "id" from generate_series(1, ${count})`)
 
 /** Writes invoices with consecutive numbers in the order of the rows; drafts where there is no first number. */
 export async function insertInvoices(

@@ -8,7 +8,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { TaxCategory, TaxReason } from '../../kernel/tax.ts'
 import { bracketsOf, type PricedBracketsJson, priceListOf } from '../components/brackets.ts'
-import { firstRow, oneRow, orTooMany, type Queryable, type Snapshot } from '../../platform/database/database.ts'
+import { orTooMany, type Queryable, type Snapshot } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, namesOf, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { asTexts, inTexts } from '../../platform/database/text-rows.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -130,16 +130,12 @@ const joinedAccount = (account: AccountId): Fragment => fragment`
 export const COUNTED_INVOICES = { list: 'invoices', id: 'invoice_id' } as const
 
 export const findInvoice = (db: Queryable, account: AccountId, id: InvoiceId) =>
-  firstRow<Invoice>(
-    db,
-    sql`select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.invoice_id = ${id}`,
-  )
+  db.first<Invoice>(sql`
+    select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.invoice_id = ${id}`)
 
 export const findInvoiceByNumber = (db: Queryable, account: AccountId, number: bigint) =>
-  firstRow<Invoice>(
-    db,
-    sql`select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.number = ${number}`,
-  )
+  db.first<Invoice>(sql`
+    select ${COLUMNS} from invoices i ${joinedAccount(account)} where i.account_id = ${account} and i.number = ${number}`)
 
 export const listInvoicesByIds = (db: Queryable, account: AccountId, ids: readonly InvoiceId[]) =>
   db.rows<Invoice>(
@@ -268,12 +264,8 @@ export const countInvoices = async (
   today: IsoDate,
 ): Promise<number> =>
   Number(
-    (
-      await oneRow<{ n: bigint }>(
-        db,
-        sql`select count(*) as "n" from invoices i where i.account_id = ${account} ${conditions(account, filter, today)}`,
-      )
-    ).n,
+    await db.value<bigint>(sql`
+      select count(*) as "n" from invoices i where i.account_id = ${account} ${conditions(account, filter, today)}`),
   )
 
 /** How much is read, and whether as text rows: for answers that are written at once. */

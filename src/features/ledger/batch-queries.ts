@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../platform/database/columns.ts'
-import { countOf, oneRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
 import { asCount, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -133,14 +133,11 @@ export async function raiseReceivables(
   tx: Transaction,
   owed: OwedMore,
 ): Promise<{ count: number; unapplied: CustomerId[] }> {
-  const { count, unapplied } = await oneRow<{ count: number; unapplied: string | null }>(
-    tx,
-    sql`
+  const { count, unapplied } = await tx.one<{ count: number; unapplied: string | null }>(sql`
       with raised as (
         update customer_totals t set receivable_minor = t.receivable_minor + ${raisedBy(tx, owed)}
         returning t.customer_id, t.unapplied_minor)
-      select count(*)::integer as "count", string_agg(customer_id::text, ',') filter (where unapplied_minor > 0) as "unapplied" from raised`,
-  )
+      select count(*)::integer as "count", string_agg(customer_id::text, ',') filter (where unapplied_minor > 0) as "unapplied" from raised`)
   return { count, unapplied: idsOfText(unapplied) }
 }
 
@@ -163,8 +160,7 @@ export const insertReceivables = (
   tx: Transaction,
   { currency, customerIds, amountsMinor }: OwedMore,
 ): Promise<number> =>
-  countOf(
-    tx,
+  tx.count(
     asCount(sql`
     insert into customer_totals (account_id, customer_id, currency, receivable_minor)
     select ${tx.account}, l.customer, ${currency}, l.amount

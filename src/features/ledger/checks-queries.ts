@@ -1,5 +1,5 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { EntryRow } from './queries.ts'
@@ -95,10 +95,8 @@ export const listSeals = (db: Queryable, account: AccountId, limit: number) =>
 /** Returns a seal of events that a seal of heads names; empty where it is gone. */
 export const findSealOfEvents = async (db: Queryable, account: AccountId, id: Id): Promise<Buffer> =>
   (
-    await firstRow<{ seal: Buffer }>(
-      db,
-      sql`select seal from event_seals where account_id = ${account} and event_seal_id = ${id}`,
-    )
+    await db.first<{ seal: Buffer }>(sql`
+      select seal from event_seals where account_id = ${account} and event_seal_id = ${id}`)
   )?.seal ?? Buffer.alloc(0)
 
 /** A batch whose identifiers are another's too. */

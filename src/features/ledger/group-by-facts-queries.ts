@@ -3,7 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { TemplateEntry } from './batch-queries.ts'
@@ -109,15 +109,12 @@ export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: I
 
 /** Reports whether the ledger has more entries than a number; it reads no more than that many. */
 export const hasEntries = async (tx: Transaction, above: number): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`
+  (await tx.first(sql`
     select from (
       select count(*) as n from (select from ledger_rows where account_id = ${tx.account} limit ${above + 1}) e
       union all
       select coalesce(sum(entries), 0) from ledger_packs where account_id = ${tx.account}) f
-    having sum(n) > ${above}`,
-  )) !== undefined
+    having sum(n) > ${above}`)) !== undefined
 
 /** A batch as it is stored. */
 export interface StoredPack {
@@ -158,18 +155,14 @@ export const listTemplateEntries = (db: Queryable, account: AccountId, ids: read
 /** Finds the first entry of the batch that begins nearest before an entry, and so may have it; undefined where none begins before. */
 export const findBatchBefore = async (db: Queryable, account: AccountId, entryId: Id): Promise<Id | undefined> =>
   (
-    await firstRow<{ id: Id }>(
-      db,
-      sql`select first_entry_id as "id" from ledger_packs where account_id = ${account} and first_entry_id < ${entryId} order by first_entry_id desc limit 1`,
-    )
+    await db.first<{ id: Id }>(sql`
+      select first_entry_id as "id" from ledger_packs where account_id = ${account} and first_entry_id < ${entryId} order by first_entry_id desc limit 1`)
   )?.id
 
 export const findBatches = (db: Queryable, account: AccountId, after: Id, limit: number) =>
-  oneRow<PageEnds>(
-    db,
-    sql`select ${PAGE_ENDS} from (
-      select first_entry_id as id from ledger_packs where account_id = ${account} and first_entry_id > ${after} order by first_entry_id limit ${limit}) p`,
-  )
+  db.one<PageEnds>(sql`
+    select ${PAGE_ENDS} from (
+  select first_entry_id as id from ledger_packs where account_id = ${account} and first_entry_id > ${after} order by first_entry_id limit ${limit}) p`)
 
 /** Invoices of batches that are alike in all that their postings follow from, or one that is like no other. */
 export interface BatchedAlike {
@@ -212,13 +205,9 @@ export const listBatchedAlike = (db: Queryable, account: AccountId, { after, upT
   )
 
 /** Returns how many invoices the largest batch has; 1 where there is none. */
-export const findMostMembers = async (db: Queryable, account: AccountId): Promise<number> =>
-  (
-    await oneRow<{ most: number }>(
-      db,
-      sql`select coalesce(max(cardinality(customer_ids)), 1) as "most" from ledger_packs where account_id = ${account}`,
-    )
-  ).most
+export const findMostMembers = (db: Queryable, account: AccountId): Promise<number> =>
+  db.value<number>(sql`
+    select coalesce(max(cardinality(customer_ids)), 1) as "most" from ledger_packs where account_id = ${account}`)
 
 /**
  * Returns the relation `batched` of what batches have posted of the invoices of `chosen`. Batches are found by the stretches of identifiers in which they begin,

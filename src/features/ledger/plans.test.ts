@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { APP_ROLE } from '../../platform/database/roles.ts'
-import type { Snapshot } from '../../platform/database/database.ts'
+import { BY_ROWS, type Snapshot } from '../../platform/database/database.ts'
 import type { Statement } from '../../platform/database/sql.ts'
 import { listEvents } from '../events/queries.ts'
 import { listInvoices } from '../invoices/queries.ts'
@@ -70,7 +70,7 @@ async function planOf(ask: (db: Snapshot) => unknown): Promise<string> {
     return []
   }
   const portions = (statement: Statement) => void sent.push(statement)
-  await ask({ rows, portions } as unknown as Snapshot)
+  await ask({ ...BY_ROWS, rows, portions } as unknown as Snapshot)
   await owner.query('begin')
   try {
     await owner.query(`set local role ${APP_ROLE}`)

@@ -1,7 +1,7 @@
 import type { LedgerAccount, LedgerEvent, LedgerRecordType } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
 import { orderedRows } from '../../platform/database/planner-hints.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -179,15 +179,10 @@ export function listEntries(db: Queryable, account: AccountId, filter: EntryFilt
 
 /** Counts entries. */
 export const countEntries = async (db: Queryable, account: AccountId, filter: EntryFilter): Promise<number> =>
-  (await countOf(
-    db,
-    sql`select count(*) as "n" from ledger_rows where account_id = ${account} ${conditions(filter)}`,
-  )) +
+  (await db.count(sql`select count(*) as "n" from ledger_rows where account_id = ${account} ${conditions(filter)}`)) +
   (reachesBatches(filter)
-    ? await countOf(
-        db,
-        sql`select count(*) as "n" from (${ofBatches(account, filter)}) l where true ${conditions(filter)}`,
-      )
+    ? await db.count(sql`
+      select count(*) as "n" from (${ofBatches(account, filter)}) l where true ${conditions(filter)}`)
     : 0)
 
 export interface LedgerBalance {

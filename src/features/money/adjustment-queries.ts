@@ -1,7 +1,7 @@
 import type { NegativeKind, PositiveKind, Recovery, TaxAmount } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, type Fragment, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../finding/search.ts'
@@ -20,10 +20,8 @@ const negativeColumns = (account: AccountId) => fragment`
       and s.ended_on is null) end as "reliefDate"`
 
 export const findNegative = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<NegativeAdjustment>(
-    db,
-    sql`select ${negativeColumns(account)} from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`,
-  )
+  db.first<NegativeAdjustment>(sql`
+    select ${negativeColumns(account)} from negative_adjustments where account_id = ${account} and negative_adjustment_id = ${id}`)
 
 /** Lists credit notes in the order of creation. */
 export async function listCreditNotes(
@@ -42,22 +40,18 @@ export async function listCreditNotes(
 
 export const countCreditNotes = (db: Queryable, account: AccountId, asked: CreditFilter) =>
   countNarrowed(db, account, 'credits', asked, (filter) =>
-    countOf(
-      db,
-      sql`select count(*) as "n" from negative_adjustments
-           where account_id = ${account} ${creditConditions(account, filter)}`,
-    ),
+    db.count(sql`
+      select count(*) as "n" from negative_adjustments
+       where account_id = ${account} ${creditConditions(account, filter)}`),
   )
 
 export type NewNegative = Omit<NegativeAdjustment, 'id' | 'appliedMinor' | 'createdAt' | 'sentAt' | 'reliefDate'>
 
 /** Draws identifiers of a credit note, of its settlement and of an allocation ahead, so that all of them can be written without waiting. */
 export const drawCreditIds = (tx: Transaction) =>
-  oneRow<{ note: Id; settlement: Id; allocation: Id }>(
-    tx,
-    sql`select nextval('negative_adjustments_negative_adjustment_id_seq') as "note", nextval('settlements_settlement_id_seq') as "settlement",
-               nextval('allocations_allocation_id_seq') as "allocation"`,
-  )
+  tx.one<{ note: Id; settlement: Id; allocation: Id }>(sql`
+    select nextval('negative_adjustments_negative_adjustment_id_seq') as "note", nextval('settlements_settlement_id_seq') as "settlement",
+           nextval('allocations_allocation_id_seq') as "allocation"`)
 
 /**
  * Inserts a negative adjustment; of one whose identifier is drawn with what will be allocated of it, of others with nothing. Its document will
@@ -69,18 +63,16 @@ export async function insertNegative(
   at: Instant,
   drawn?: { id: Id; appliedMinor: bigint },
 ): Promise<Id> {
-  const { id } = await oneRow<{ id: Id }>(
-    tx,
-    sql`insert into negative_adjustments (account_id, negative_adjustment_id, applied_minor, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo, reason,
-            closed_at, created_at, account_version, customer_version, customer_country_id, customer_state_id, customer_vat_number)
-          select ${tx.account}, coalesce(${drawn?.id ?? null}::bigint, nextval('negative_adjustments_negative_adjustment_id_seq')), ${drawn?.appliedMinor ?? 0n}::bigint,
-                 c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
-                 ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${row.reason}, ${row.closedAt}::timestamptz, ${at}::timestamptz,
-                 a.version, c.version, c.country_id, c.country_state_id, c.vat_number
-            from accounts a join customers c on c.account_id = a.account_id and c.account_id = ${tx.account}
-           where a.account_id = ${tx.account} and c.customer_id = ${row.customerId}
-          returning negative_adjustment_id as "id"`,
-  )
+  const { id } = await tx.one<{ id: Id }>(sql`
+    insert into negative_adjustments (account_id, negative_adjustment_id, applied_minor, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo, reason,
+        closed_at, created_at, account_version, customer_version, customer_country_id, customer_state_id, customer_vat_number)
+      select ${tx.account}, coalesce(${drawn?.id ?? null}::bigint, nextval('negative_adjustments_negative_adjustment_id_seq')), ${drawn?.appliedMinor ?? 0n}::bigint,
+             c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
+             ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${row.reason}, ${row.closedAt}::timestamptz, ${at}::timestamptz,
+             a.version, c.version, c.country_id, c.country_state_id, c.vat_number
+        from accounts a join customers c on c.account_id = a.account_id and c.account_id = ${tx.account}
+       where a.account_id = ${tx.account} and c.customer_id = ${row.customerId}
+      returning negative_adjustment_id as "id"`)
   if (row.kind === 'credit_note') sendNewWords(tx, 'credits', [{ id, texts: [row.ref] }])
   return id
 }
@@ -157,33 +149,25 @@ const POSITIVE = fragment`
   paid_minor as "paidMinor", pending_minor as "pendingMinor", negative_minor as "negativeMinor", ref, memo, created_at as "createdAt"`
 
 export const findPositive = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<PositiveAdjustment>(
-    db,
-    sql`select ${POSITIVE} from positive_adjustments where account_id = ${account} and positive_adjustment_id = ${id}`,
-  )
+  db.first<PositiveAdjustment>(sql`
+    select ${POSITIVE} from positive_adjustments where account_id = ${account} and positive_adjustment_id = ${id}`)
 
 export type NewPositive = Omit<PositiveAdjustment, 'id' | 'paidMinor' | 'pendingMinor' | 'negativeMinor' | 'createdAt'>
 
-export const insertPositive = async (tx: Transaction, row: NewPositive, at: Instant): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into positive_adjustments (account_id, customer_id, kind, dated, due_date, currency, amount_minor, ref, memo, created_at)
-          values (${tx.account}, ${row.customerId}, ${row.kind}, ${row.dated}, ${row.dueDate}, ${row.currency}, ${row.amountMinor}, ${row.ref},
-            ${row.memo}, ${at})
-          returning positive_adjustment_id as "id"`,
-    )
-  ).id
+export const insertPositive = (tx: Transaction, row: NewPositive, at: Instant): Promise<Id> =>
+  tx.value<Id>(sql`
+    insert into positive_adjustments (account_id, customer_id, kind, dated, due_date, currency, amount_minor, ref, memo, created_at)
+    values (${tx.account}, ${row.customerId}, ${row.kind}, ${row.dated}, ${row.dueDate}, ${row.currency}, ${row.amountMinor}, ${row.ref},
+      ${row.memo}, ${at})
+    returning positive_adjustment_id as "id"`)
 
 /** Keeps of identifiers of positive adjustments those of refunds. */
 export const listRefundIds = async (db: Transaction, some: readonly Id[]): Promise<Id[]> =>
   some.length === 0
     ? []
-    : (
-        await db.rows<{ id: Id }>(sql`
-          select positive_adjustment_id as "id" from positive_adjustments
-           where account_id = ${db.account} and kind = 'refund' and positive_adjustment_id = any(${`{${some.join(',')}}`}::bigint[])`)
-      ).map(({ id }) => id)
+    : await db.values<Id>(sql`
+        select positive_adjustment_id as "id" from positive_adjustments
+         where account_id = ${db.account} and kind = 'refund' and positive_adjustment_id = any(${`{${some.join(',')}}`}::bigint[])`)
 
 export const updatePositive = (tx: Transaction, row: PositiveAdjustment) =>
   tx.rows(sql`
@@ -242,4 +226,4 @@ export const listAdjustments = (
      order by created_at ${direction(start)}, place ${direction(start)}, "id" ${inPage(start, limit)}`)
 
 export const countAdjustments = (db: Queryable, account: AccountId, filter: AdjustmentFilter) =>
-  countOf(db, sql`select count(*) as "n" from (${bothKinds(account, filter)}) a`)
+  db.count(sql`select count(*) as "n" from (${bothKinds(account, filter)}) a`)

@@ -131,12 +131,8 @@ const ended = (account: Id, condition: Fragment) => sql`
      where l.account_id = ${account} and l.ended_on is not null and ${condition} order by l.allocation_id`
 
 /** Draws identifiers ahead, so that what names an allocation need not wait until it is written. */
-export const drawAllocationIds = async (tx: Transaction, count: number): Promise<Id[]> =>
-  (
-    await tx.rows<{ id: Id }>(
-      sql`select nextval('allocations_allocation_id_seq') as "id" from generate_series(1, ${count})`,
-    )
-  ).map(({ id }) => id)
+export const drawAllocationIds = (tx: Transaction, count: number): Promise<Id[]> =>
+  tx.values<Id>(sql`select nextval('allocations_allocation_id_seq') as "id" from generate_series(1, ${count})`)
 
 const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => sql`
     insert into allocations (account_id, allocation_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made,

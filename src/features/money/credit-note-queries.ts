@@ -74,11 +74,9 @@ export const listCreditNotesAmong = (db: Queryable, account: AccountId, ids: rea
      order by negative_adjustment_id`)
 
 /** Lists the numbers of closed credit notes that are settled for an invoice. */
-export const listClosedNotesFor = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
-  (
-    await db.rows<{ number: string }>(sql`
-      select n.ref as "number" from negative_adjustments n
-       where n.account_id = ${account} and n.closed_at is not null and n.negative_adjustment_id in (
-               select s.negative_adjustment_id from settlements s where s.account_id = ${account} and s.invoice_id = ${invoiceId} and s.ended_on is null)
-       order by n.negative_adjustment_id`)
-  ).map(({ number }) => number)
+export const listClosedNotesFor = (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<string[]> =>
+  db.values<string>(sql`
+    select n.ref as "number" from negative_adjustments n
+     where n.account_id = ${account} and n.closed_at is not null and n.negative_adjustment_id in (
+             select s.negative_adjustment_id from settlements s where s.account_id = ${account} and s.invoice_id = ${invoiceId} and s.ended_on is null)
+     order by n.negative_adjustment_id`)

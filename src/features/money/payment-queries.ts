@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, type OfMany, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { bigintList, bigints, dates } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
@@ -50,7 +50,7 @@ const COLUMNS = fragment`
 export const COUNTED_PAYMENTS = { list: 'payments', id: 'payment_id' } as const
 
 export const findPayment = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Payment>(db, sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
+  db.first<Payment>(sql`select ${COLUMNS} from payments where account_id = ${account} and payment_id = ${id}`)
 
 export const listPaymentsById = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<Payment>(
@@ -76,10 +76,8 @@ export async function listPayments(
 
 export const countPayments = (db: Queryable, account: AccountId, asked: PaymentFilter) =>
   countNarrowed(db, account, 'payments', asked, (filter) =>
-    countOf(
-      db,
-      sql`select count(*) as "n" from payments where account_id = ${account} ${paymentConditions(account, filter)}`,
-    ),
+    db.count(sql`
+      select count(*) as "n" from payments where account_id = ${account} ${paymentConditions(account, filter)}`),
   )
 
 export type NewPayment = Omit<

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -33,13 +33,11 @@ export interface Note extends NoteInput {
 const COLUMNS = fragment`note_id as "id", customer_id as "customerId", created_at as "createdAt", note as "text", note_type as "type"`
 
 export const findNote = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<Note>(db, sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id}`)
+  db.first<Note>(sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id}`)
 
 export const lockNote = (tx: Transaction, account: AccountId, id: Id) =>
-  firstRow<Note>(
-    tx,
-    sql`select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id} for update`,
-  )
+  tx.first<Note>(sql`
+    select ${COLUMNS} from customer_notes where account_id = ${account} and note_id = ${id} for update`)
 
 /** Conditions of a list of notes; null: those of all customers. */
 export interface NoteFilter {
@@ -56,14 +54,12 @@ export const listNotes = (db: Queryable, account: AccountId, filter: NoteFilter,
      order by note_id ${inPage(start, limit)}`)
 
 export const countNotes = (db: Queryable, account: AccountId, filter: NoteFilter) =>
-  countOf(db, sql`select count(*) as "n" from customer_notes where account_id = ${account} ${conditions(filter)}`)
+  db.count(sql`select count(*) as "n" from customer_notes where account_id = ${account} ${conditions(filter)}`)
 
 export const insertNote = (tx: Transaction, account: AccountId, note: NoteInput, createdAt: Instant) =>
-  oneRow<Note>(
-    tx,
-    sql`insert into customer_notes (account_id, customer_id, created_at, note, note_type)
-        values (${account}, ${note.customerId}, ${createdAt}, ${note.text}, ${note.type}) returning ${COLUMNS}`,
-  )
+  tx.one<Note>(sql`
+    insert into customer_notes (account_id, customer_id, created_at, note, note_type)
+    values (${account}, ${note.customerId}, ${createdAt}, ${note.text}, ${note.type}) returning ${COLUMNS}`)
 
 export const updateNote = (tx: Transaction, account: AccountId, { id, customerId, text, type }: Note) =>
   tx.rows(sql`

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { texts } from '../../platform/database/columns.ts'
 import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
@@ -71,10 +71,8 @@ const COLUMNS = fragment`
   created_at as "createdAt", sent_at as "sentAt"`
 
 export async function findMail(db: Queryable, account: AccountId, id: Id): Promise<Mail | undefined> {
-  const found = await firstRow<Stored<Mail>>(
-    db,
-    sql`select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`,
-  )
+  const found = await db.first<Stored<Mail>>(sql`
+    select ${COLUMNS} from outbox where account_id = ${account} and outbox_id = ${id}`)
   return found && withTexts(found)
 }
 
@@ -82,11 +80,9 @@ export type LockedMail = Pick<Mail, 'id' | 'customerId' | 'template' | 'status'>
 
 /** Locks a mail whose status is to be changed by hand. */
 export const lockMail = (tx: Transaction, id: Id) =>
-  firstRow<LockedMail>(
-    tx,
-    sql`select outbox_id as "id", customer_id as "customerId", template, status from outbox
-         where account_id = ${tx.account} and outbox_id = ${id} for update`,
-  )
+  tx.first<LockedMail>(sql`
+    select outbox_id as "id", customer_id as "customerId", template, status from outbox
+     where account_id = ${tx.account} and outbox_id = ${id} for update`)
 
 /** Conditions of the list of mails; what is null or left out is none. */
 export interface MailFilter {
@@ -112,7 +108,7 @@ export const listMails = async (
   ).map((row) => withTexts(row))
 
 export const countMails = (db: Queryable, account: AccountId, filter: MailFilter) =>
-  countOf(db, sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)
+  db.count(sql`select count(*) as "n" from outbox where account_id = ${account} ${conditions(filter)}`)
 
 /** Returns status and next try of a new mail. */
 export const firstState = (isHeld: boolean) =>
@@ -176,12 +172,10 @@ export interface Sender {
 }
 
 export const getSender = (db: Queryable, account: AccountId, customerId: CustomerId | null) =>
-  oneRow<Sender>(
-    db,
-    sql`select a.name, a.colour, a.country, a.mail_from as "mailFrom", a.email,
-               coalesce((select c.locale from customers c where c.account_id = ${account} and c.customer_id = ${customerId}), a.locale) as "locale"
-          from accounts a where a.account_id = ${account}`,
-  )
+  db.one<Sender>(sql`
+    select a.name, a.colour, a.country, a.mail_from as "mailFrom", a.email,
+           coalesce((select c.locale from customers c where c.account_id = ${account} and c.customer_id = ${customerId}), a.locale) as "locale"
+      from accounts a where a.account_id = ${account}`)
 
 /** Takes back mails that nobody has been handed yet: a sender that has begun with one finds that it is gone. */
 export const deleteUnsentMail = (tx: Transaction, account: AccountId, customerId: CustomerId) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { type Stored, withTexts } from './invoice-mail.ts'
@@ -16,12 +16,8 @@ import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from
 const dueBy = (now: Instant) => fragment`greatest(${now}::timestamptz, statement_timestamp())`
 
 /** Lists the accounts that have mail to send, or mail whose sender is gone. */
-export const listAccountsWithMail = async (db: Queryable, now: Instant): Promise<AccountId[]> =>
-  (
-    await db.rows<{ id: AccountId }>(
-      sql`select distinct account_id as "id" from list_accounts_with_mail(${dueBy(now)})`,
-    )
-  ).map(({ id }) => id)
+export const listAccountsWithMail = (db: Queryable, now: Instant): Promise<AccountId[]> =>
+  db.values<AccountId>(sql`select distinct account_id as "id" from list_accounts_with_mail(${dueBy(now)})`)
 
 /** A mail that a sender has claimed. */
 export interface ClaimedMail {
@@ -126,11 +122,9 @@ export const renewClaims = (tx: Transaction, mails: readonly ClaimedMail[]) =>
 
 /** Writes that the body leaves now. False: the claim is lost, or the mail is gone, and it must not leave. */
 export const markHandedOver = async (tx: Transaction, mail: ClaimedMail): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`update outbox set handed_over_at = clock_timestamp(), leased_until = ${UNTIL}
-         where ${claimOf(tx.account, mail)} and status = 'sending' returning outbox_id`,
-  )) !== undefined
+  (await tx.first(sql`
+    update outbox set handed_over_at = clock_timestamp(), leased_until = ${UNTIL}
+     where ${claimOf(tx.account, mail)} and status = 'sending' returning outbox_id`)) !== undefined
 
 /** Outcome of a try. */
 export interface MailTry {
@@ -151,17 +145,15 @@ export const finishMailTry = (
   ended: MailTry,
   texts?: Pick<ClaimedMail, 'subject' | 'text' | 'html'>,
 ) =>
-  firstRow<ChangedMail>(
-    tx,
-    sql`update outbox set status = ${ended.status}, next_try_at = ${ended.nextTryAt}, leased_until = null,
-               last_reply = coalesce(${ended.lastReply}, last_reply), taken_at = ${ended.takenAt}, sent_at = ${ended.sentAt},
-               open_addresses = ${ended.open === null ? null : arrayLiteral(ended.open)}::text[],
-               subject = coalesce(${texts?.subject ?? null}, subject), text_body = coalesce(${texts?.text ?? null}, text_body),
-               html_body = coalesce(${texts?.html ?? null}, html_body), facts = case when ${texts?.text ?? null}::text is null then facts end,
-               sealed_bodies = case when ${ended.status} <> 'sent' then sealed_bodies end
-         where ${claimOf(tx.account, claim)} and status in ('sending', 'unknown')
-        returning ${CHANGED}`,
-  )
+  tx.first<ChangedMail>(sql`
+    update outbox set status = ${ended.status}, next_try_at = ${ended.nextTryAt}, leased_until = null,
+           last_reply = coalesce(${ended.lastReply}, last_reply), taken_at = ${ended.takenAt}, sent_at = ${ended.sentAt},
+           open_addresses = ${ended.open === null ? null : arrayLiteral(ended.open)}::text[],
+           subject = coalesce(${texts?.subject ?? null}, subject), text_body = coalesce(${texts?.text ?? null}, text_body),
+           html_body = coalesce(${texts?.html ?? null}, html_body), facts = case when ${texts?.text ?? null}::text is null then facts end,
+           sealed_bodies = case when ${ended.status} <> 'sent' then sealed_bodies end
+     where ${claimOf(tx.account, claim)} and status in ('sending', 'unknown')
+    returning ${CHANGED}`)
 
 /** Lets go of claimed mails that were not tried, as if they had not been claimed. */
 export const releaseMails = (tx: Transaction, mails: readonly ClaimedMail[], now: Instant) =>

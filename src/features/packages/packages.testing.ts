@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
-import { oneRow } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 /** Packages as tests send them, and subscriptions that name them. */
@@ -85,11 +84,9 @@ export const boughtOf = (body: any, position = 0) => ({
 /** Waits until as many requests of this file's database wait for locks: the ones under test must be the only ones there. */
 export async function lockWaits(service: TestService, count: number): Promise<void> {
   for (;;) {
-    const { waiting } = await oneRow<{ waiting: number }>(
-      service.db.unscoped,
-      sql`select count(distinct l.pid)::int as "waiting" from pg_locks l join pg_stat_activity a on a.pid = l.pid
-           where not l.granted and a.datname = current_database()`,
-    )
+    const { waiting } = await service.db.unscoped.one<{ waiting: number }>(sql`
+      select count(distinct l.pid)::int as "waiting" from pg_locks l join pg_stat_activity a on a.pid = l.pid
+       where not l.granted and a.datname = current_database()`)
     if (waiting >= count) return
   }
 }

@@ -3,7 +3,7 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, Id, PackageId, PackageRateId, PackageRateTermId, PackageVersionId } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { Package, PackageInput, PackageTree, PackageVersion, Rate, VersionChoice } from './types.ts'
@@ -12,14 +12,12 @@ const PACKAGE = fragment`
   package_id as "id", package_group_id as "groupId", code, name, description, is_active as "isActive", gl_code as "glCode", last_version_no as "lastVersionNo"`
 
 export const findPackage = (db: Queryable, account: AccountId, id: PackageId) =>
-  firstRow<Package>(db, sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id}`)
+  db.first<Package>(sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id}`)
 
 /** Locks a package: the first step of every change to it or to its versions. */
 export const lockPackage = (tx: Transaction, account: AccountId, id: PackageId) =>
-  firstRow<Package>(
-    tx,
-    sql`select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id} for update`,
-  )
+  tx.first<Package>(sql`
+    select ${PACKAGE} from packages where account_id = ${account} and package_id = ${id} for update`)
 
 /** Locks all versions of a package against subscriptions that are being added to them: what is in use is known from here on. */
 export const lockPackageVersions = (tx: Transaction, account: AccountId, id: PackageId) =>
@@ -45,10 +43,8 @@ export const listPackages = (
     select ${PACKAGE} from packages where account_id = ${account} ${onward(start, 'package_id')} ${onlyUpdated(account, 'package', 'package_id', filter.since)} ${onlyWith('code_key', filter.codeKey)} order by package_id ${inPage(start, limit)}`)
 
 export const countPackages = (db: Queryable, account: AccountId, filter: PackageFilter) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from packages where account_id = ${account} ${onlyUpdated(account, 'package', 'package_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`,
-  )
+  db.count(sql`
+    select count(*) as "n" from packages where account_id = ${account} ${onlyUpdated(account, 'package', 'package_id', filter.since)} ${onlyWith('code_key', filter.codeKey)}`)
 
 function chosen(account: AccountId, choice: VersionChoice | { packageIds: readonly PackageId[] }): Fragment {
   if ('packageIds' in choice)
@@ -134,7 +130,7 @@ const rateOf = (row: VersionRow): Rate => ({
 })
 
 export const countPackageVersions = (db: Queryable, account: AccountId, id: PackageId) =>
-  countOf(db, sql`select count(*) as "n" from package_versions where account_id = ${account} and package_id = ${id}`)
+  db.count(sql`select count(*) as "n" from package_versions where account_id = ${account} and package_id = ${id}`)
 
 /** Completes packages by their versions. */
 export async function listPackageTrees(
@@ -158,13 +154,10 @@ export const listUsedVersions = (db: Queryable, account: AccountId, ids: readonl
      order by v.id`)
 
 export const insertPackage = (tx: Transaction, account: AccountId, p: PackageInput, lastVersionNo: number) =>
-  oneRow<Package>(
-    tx,
-    sql`
+  tx.one<Package>(sql`
     insert into packages (account_id, package_group_id, code, name, description, is_active, gl_code, last_version_no)
     values (${account}, ${p.groupId}, ${p.code}, ${p.name}, ${p.description}, ${p.isActive}, ${p.glCode}, ${lastVersionNo})
-    returning ${PACKAGE}`,
-  )
+    returning ${PACKAGE}`)
 
 /** Counts a change of what prices offer. It stands before the change, whose row nobody else can have locked by then. */
 export const marked = (account: AccountId): Fragment => fragment`
@@ -227,20 +220,16 @@ export async function listRateTerms(
 }
 
 export const findVersionById = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
-    db,
-    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
-         where account_id = ${account} and package_version_id = ${id}`,
-  )
+  db.first<{ id: Id; packageId: Id; versionNo: number }>(sql`
+    select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
+     where account_id = ${account} and package_version_id = ${id}`)
 
 /** Finds the version of a package with a number, or its default. */
 export const findVersionOfPackage = (db: Queryable, account: AccountId, packageId: Id, versionNo: number | null) =>
-  firstRow<{ id: Id; packageId: Id; versionNo: number }>(
-    db,
-    sql`select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
-         where account_id = ${account} and package_id = ${packageId}
-           and (version_no = ${versionNo}::integer or (${versionNo}::integer is null and is_default))`,
-  )
+  db.first<{ id: Id; packageId: Id; versionNo: number }>(sql`
+    select package_version_id as "id", package_id as "packageId", version_no as "versionNo" from package_versions
+     where account_id = ${account} and package_id = ${packageId}
+       and (version_no = ${versionNo}::integer or (${versionNo}::integer is null and is_default))`)
 
 export const packageExists = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
   (await db.rows(sql`select 1 from packages where account_id = ${account} and package_id = ${id}`)).length > 0

@@ -1,7 +1,7 @@
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, PackageId, PackageRateId, PackageVersionId } from '../../kernel/ids.ts'
 import { assert } from '../../kernel/assert.ts'
-import { oneRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
 import { marked } from './queries.ts'
 import type { RateInput, TermInput, VersionPlan } from './rules.ts'
@@ -9,20 +9,15 @@ import type { Version } from './types.ts'
 
 /** Statements that write package versions, their rates and terms: a whole list in each. */
 
-export const insertPackageVersion = async (
+export const insertPackageVersion = (
   tx: Transaction,
   account: AccountId,
   v: Omit<Version, 'id'> & { ownerId: PackageId },
 ): Promise<PackageVersionId> =>
-  (
-    await oneRow<{ id: PackageVersionId }>(
-      tx,
-      sql`
-      insert into package_versions (account_id, package_id, version_no, name, is_default, is_active)
-      values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
-      returning package_version_id as "id"`,
-    )
-  ).id
+  tx.value<PackageVersionId>(sql`
+    insert into package_versions (account_id, package_id, version_no, name, is_default, is_active)
+    values (${account}, ${v.ownerId}, ${v.versionNo}, ${v.name}, ${v.isDefault}, ${v.isActive})
+    returning package_version_id as "id"`)
 
 export const updatePackageVersion = (tx: Transaction, account: AccountId, v: Omit<Version, 'versionNo'>) =>
   tx.rows(sql`

@@ -1,6 +1,6 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { leasedRows, CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
@@ -25,34 +25,26 @@ const INTENT = fragment`
 const HELD = fragment`clock_timestamp() + interval '5 minutes'`
 
 /** Writes an intent; with `invoiceId` it is to pay that invoice. */
-export const insertIntent = async (
+export const insertIntent = (
   tx: Transaction,
   intent: Omit<CardIntent, 'id' | 'isOpen'>,
   invoiceId: InvoiceId | null = null,
 ): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, invoice_id, held_until, created_at)
-          values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, clock_timestamp())
-          returning card_intent_id as "id"`,
-    )
-  ).id
+  tx.value<Id>(sql`
+    insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, invoice_id, held_until, created_at)
+    values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, clock_timestamp())
+    returning card_intent_id as "id"`)
 
 /** Counts the cards that were entered to pay an invoice within the last 24 hours. */
 export const countCardsOfInvoice = (tx: Transaction, invoice: InvoiceId) =>
-  countOf(
-    tx,
-    sql`select count(*) as "n" from card_intents
-         where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > clock_timestamp() - interval '24 hours'`,
-  )
+  tx.count(sql`
+    select count(*) as "n" from card_intents
+     where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > clock_timestamp() - interval '24 hours'`)
 
 /** Locks an intent; undefined for one that was forgotten. */
 export const lockIntent = (tx: Transaction, id: Id) =>
-  firstRow<CardIntent>(
-    tx,
-    sql`select ${INTENT} from card_intents i where i.account_id = ${tx.account} and i.card_intent_id = ${id} for update`,
-  )
+  tx.first<CardIntent>(sql`
+    select ${INTENT} from card_intents i where i.account_id = ${tx.account} and i.card_intent_id = ${id} for update`)
 
 /** Holds an open intent for a request that goes on with it. */
 export const holdIntent = (tx: Transaction, id: Id) =>
@@ -118,13 +110,11 @@ export const lockToken = (tx: Transaction, { gatewayId, gatewayToken }: CardAtGa
  */
 export const isTokenUsed = async (tx: Transaction, { gatewayId, gatewayToken }: CardAtGateway): Promise<boolean> => {
   const isIt = fragment`account_id = ${tx.account} and gateway_id = ${gatewayId}`
-  const { isUsed } = await oneRow<{ isUsed: boolean }>(
-    tx,
-    sql`select exists (select 1 from payment_methods where ${isIt} and gateway_token = ${gatewayToken})
-            or exists (select 1 from capture_sessions where ${isIt} and gateway_token = ${gatewayToken})
-            or exists (select 1 from capture_sales where ${isIt} and gateway_token = ${gatewayToken})
-            or exists (select 1 from collection_tries where ${isIt} and new_card ->> 'gatewayToken' = ${gatewayToken}) as "isUsed"`,
-  )
+  const { isUsed } = await tx.one<{ isUsed: boolean }>(sql`
+    select exists (select 1 from payment_methods where ${isIt} and gateway_token = ${gatewayToken})
+        or exists (select 1 from capture_sessions where ${isIt} and gateway_token = ${gatewayToken})
+        or exists (select 1 from capture_sales where ${isIt} and gateway_token = ${gatewayToken})
+        or exists (select 1 from collection_tries where ${isIt} and new_card ->> 'gatewayToken' = ${gatewayToken}) as "isUsed"`)
   return isUsed
 }
 
@@ -138,13 +128,11 @@ export async function takeToken(
   gatewayToken: string,
 ): Promise<boolean> {
   await lockToken(tx, { gatewayId, gatewayToken })
-  const { isRemoved } = await oneRow<{ isRemoved: boolean }>(
-    tx,
-    sql`select exists (select 1 from card_removals r join card_intents i on i.account_id = ${tx.account} and i.card_intent_id = ${id}
-                        where r.account_id = ${tx.account} and r.gateway_id = ${gatewayId} and r.gateway_token = ${gatewayToken}
-                          and r.asked_at is not null
-                          and coalesce(r.finished_at, r.asked_at + interval '2 minutes') >= i.created_at) as "isRemoved"`,
-  )
+  const { isRemoved } = await tx.one<{ isRemoved: boolean }>(sql`
+    select exists (select 1 from card_removals r join card_intents i on i.account_id = ${tx.account} and i.card_intent_id = ${id}
+                    where r.account_id = ${tx.account} and r.gateway_id = ${gatewayId} and r.gateway_token = ${gatewayToken}
+                      and r.asked_at is not null
+                      and coalesce(r.finished_at, r.asked_at + interval '2 minutes') >= i.created_at) as "isRemoved"`)
   return !isRemoved
 }
 
@@ -162,11 +150,9 @@ export const listWaitingRemovals = (db: Queryable) =>
 
 /** Claims a removal under a lease; undefined when another has it or it is done. */
 export const claimRemoval = (tx: Transaction, id: Id) =>
-  firstRow<CardRemoval>(
-    tx,
-    sql`update card_removals set ${CLAIMED} where account_id = ${tx.account} and card_removal_id = ${id} and ${IS_FREE}
-        returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference`,
-  )
+  tx.first<CardRemoval>(sql`
+    update card_removals set ${CLAIMED} where account_id = ${tx.account} and card_removal_id = ${id} and ${IS_FREE}
+    returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference`)
 
 /** Notes that nothing is left to be removed. The row stays for some days, because of the moment at which the gateway was asked. */
 export const finishRemoval = (tx: Transaction, id: Id) =>

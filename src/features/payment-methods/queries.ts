@@ -3,15 +3,7 @@ import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import {
-  countOf,
-  firstRow,
-  type OfMany,
-  oneRow,
-  type Queryable,
-  rowsOfMany,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { MandateDates } from './emandate.ts'
@@ -81,10 +73,8 @@ export async function lockMethod(tx: Transaction, account: AccountId, id: Id): P
   await tx.rows(sql`
     select 1 from customers c where c.account_id = ${account} and c.customer_id = (
       select m.customer_id from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id}) for no key update`)
-  return firstRow<StoredMethod>(
-    tx,
-    sql`select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id} for update`,
-  )
+  return tx.first<StoredMethod>(sql`
+    select ${COLUMNS} from payment_methods m where m.account_id = ${account} and m.payment_method_id = ${id} for update`)
 }
 
 /** Conditions of a list of methods; null: those of all customers. */
@@ -101,7 +91,7 @@ export const listMethods = (db: Queryable, account: AccountId, filter: MethodFil
      order by m.payment_method_id ${inPage(start, limit)}`)
 
 export const countMethods = (db: Queryable, account: AccountId, filter: MethodFilter) =>
-  countOf(db, sql`select count(*) as "n" from payment_methods m where m.account_id = ${account} ${conditions(filter)}`)
+  db.count(sql`select count(*) as "n" from payment_methods m where m.account_id = ${account} ${conditions(filter)}`)
 
 /** Lists all methods of a customer, the oldest first. */
 export const listMethodsOf = (db: Queryable, account: AccountId, customer: CustomerId) =>
@@ -115,8 +105,8 @@ export const listMethodsById = (db: Queryable, account: AccountId, ids: readonly
      where m.account_id = ${account} and m.payment_method_id = any(${`{${ids.join(',')}}`}::bigint[])`)
 
 /** Draws the identifier of a method to be: its number is sealed for it before it is written. */
-export const drawMethodId = async (tx: Transaction): Promise<Id> =>
-  (await oneRow<{ id: Id }>(tx, sql`select nextval('payment_methods_payment_method_id_seq') as "id"`)).id
+export const drawMethodId = (tx: Transaction): Promise<Id> =>
+  tx.value<Id>(sql`select nextval('payment_methods_payment_method_id_seq') as "id"`)
 
 export const insertMethod = (tx: Transaction, m: Omit<StoredMethod, 'version'>, createdAt: Instant) =>
   tx.rows(sql`
@@ -171,19 +161,17 @@ export const deleteMethod = (tx: Transaction, id: Id) =>
 
 /** Finds what names a method by request, as far as it is open, and tries of it without an outcome; a default that was taken does not count. */
 export const methodUses = (db: Queryable, account: AccountId, id: Id, today: IsoDate) =>
-  oneRow<Record<'invoices' | 'subscriptions' | 'recurring' | 'tries' | 'batches', boolean>>(
-    db,
-    sql`select exists (select 1 from invoices where account_id = ${account} and payment_method_id = ${id} and is_method_requested
-                 and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
-               exists (select 1 from subscriptions where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "subscriptions",
-               exists (select 1 from recurring_invoices where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
-                 and (end_date is null or end_date > ${today})) as "recurring",
-               exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries",
-               exists (select 1 from batch_lines l join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
-                 where l.account_id = ${account} and l.payment_method_id = ${id} and b.state not in ('completed', 'cancelled')
-                   and not (l.is_service_made and b.state in ('open', 'failed'))) as "batches"`,
-  )
+  db.one<Record<'invoices' | 'subscriptions' | 'recurring' | 'tries' | 'batches', boolean>>(sql`
+    select exists (select 1 from invoices where account_id = ${account} and payment_method_id = ${id} and is_method_requested
+             and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
+           exists (select 1 from subscriptions where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
+             and (end_date is null or end_date > ${today})) as "subscriptions",
+           exists (select 1 from recurring_invoices where account_id = ${account} and payment_method_id = ${id} and cancelled_on is null
+             and (end_date is null or end_date > ${today})) as "recurring",
+           exists (select 1 from collection_tries where account_id = ${account} and payment_method_id = ${id} and state = 'open') as "tries",
+           exists (select 1 from batch_lines l join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
+             where l.account_id = ${account} and l.payment_method_id = ${id} and b.state not in ('completed', 'cancelled')
+               and not (l.is_service_made and b.state in ('open', 'failed'))) as "batches"`)
 
 /** Facts that a bank knows of a mandate by the debits that were handed to it. */
 export interface MandateUse {
@@ -221,14 +209,12 @@ export interface LinkableMandate extends MandateDates {
 
 /** Locks an eMandate: of two methods that name it at once one gets it. */
 export const lockLinkableMandate = (tx: Transaction, account: AccountId, id: Id) =>
-  firstRow<LinkableMandate>(
-    tx,
-    sql`select e.emandate_id as "id", e.kind, e.number_hash as "numberHash", e.terms -> 'bank' ->> 'branchCode' as "branchCode",
-               e.signed_at as "signedAt", e.ended_at as "endedAt", e.created_at as "createdAt", e.made_at as "madeAt",
-               coalesce((select m.payment_method_id from payment_methods m where m.account_id = ${account} and m.emandate_id = e.emandate_id),
-                 e.payment_method_id) as "methodId"
-          from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`,
-  )
+  tx.first<LinkableMandate>(sql`
+    select e.emandate_id as "id", e.kind, e.number_hash as "numberHash", e.terms -> 'bank' ->> 'branchCode' as "branchCode",
+           e.signed_at as "signedAt", e.ended_at as "endedAt", e.created_at as "createdAt", e.made_at as "madeAt",
+           coalesce((select m.payment_method_id from payment_methods m where m.account_id = ${account} and m.emandate_id = e.emandate_id),
+             e.payment_method_id) as "methodId"
+      from emandates e where e.account_id = ${account} and e.emandate_id = ${id} for update of e`)
 
 /** Finds whether a method is in a batch that is being built or was handed over. */
 export const isBeingDebited = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>

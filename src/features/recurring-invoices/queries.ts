@@ -4,7 +4,7 @@ import type { RecurringStatus } from '../../engine/recurring.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type DueDay, notFailed } from '../../platform/database/due.ts'
 import { column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -87,16 +87,12 @@ const joinedCustomer = (account: AccountId): Fragment =>
   fragment`join customers c on c.account_id = ${account} and c.customer_id = r.customer_id`
 
 export const findRecurring = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<RecurringInvoice>(
-    db,
-    sql`select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)} where r.account_id = ${account} and r.recurring_invoice_id = ${id}`,
-  )
+  db.first<RecurringInvoice>(sql`
+    select ${COLUMNS} from recurring_invoices r ${joinedCustomer(account)} where r.account_id = ${account} and r.recurring_invoice_id = ${id}`)
 
 export const findRecurringCustomer = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<{ customerId: CustomerId }>(
-    db,
-    sql`select customer_id as "customerId" from recurring_invoices where account_id = ${account} and recurring_invoice_id = ${id}`,
-  )
+  db.first<{ customerId: CustomerId }>(sql`
+    select customer_id as "customerId" from recurring_invoices where account_id = ${account} and recurring_invoice_id = ${id}`)
 
 /** Conditions of a list; what is null or left out is none. */
 export interface RecurringFilter {
@@ -151,10 +147,8 @@ export const listRecurring = (
      order by r.recurring_invoice_id ${direction(start)}`)
 
 export const countRecurring = (db: Queryable, account: AccountId, filter: RecurringFilter, today: IsoDate) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${conditions(account, filter, today)}`,
-  )
+  db.count(sql`
+    select count(*) as "n" from recurring_invoices r where r.account_id = ${account} ${conditions(account, filter, today)}`)
 
 export const listRecurringCharges = (db: Queryable, account: AccountId, ids: readonly Id[]) =>
   db.rows<RecurringCharge>(sql`
@@ -212,23 +206,18 @@ export type RecurringFields = Pick<
   | 'terms'
 > & { reference: string | null }
 
-export const insertRecurring = async (
+export const insertRecurring = (
   tx: Transaction,
   customerId: CustomerId,
   r: RecurringFields,
   at: Instant,
 ): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`
-      insert into recurring_invoices (account_id, customer_id, reference, currency, term, term_type, start_date, end_date, anchor, anchor_day,
-        lead_days, next_from, due_on, has_own_taxes, collection_method, gateway_id, payment_method_id, notes, terms, created_at, last_modified)
-      values (${tx.account}, ${customerId}, ${r.reference}, ${r.currency}, ${r.term}, ${r.termType}, ${r.startDate}, ${r.endDate}, ${r.anchor},
-        ${r.anchorDay}, ${r.leadDays}, ${r.nextFrom}, ${r.dueOn}, ${r.hasOwnTaxes}, ${r.collectionMethod}, ${r.gatewayId}, ${r.paymentMethodId}, ${r.notes}, ${r.terms}, ${at}, ${at})
-      returning recurring_invoice_id as "id"`,
-    )
-  ).id
+  tx.value<Id>(sql`
+    insert into recurring_invoices (account_id, customer_id, reference, currency, term, term_type, start_date, end_date, anchor, anchor_day,
+      lead_days, next_from, due_on, has_own_taxes, collection_method, gateway_id, payment_method_id, notes, terms, created_at, last_modified)
+    values (${tx.account}, ${customerId}, ${r.reference}, ${r.currency}, ${r.term}, ${r.termType}, ${r.startDate}, ${r.endDate}, ${r.anchor},
+      ${r.anchorDay}, ${r.leadDays}, ${r.nextFrom}, ${r.dueOn}, ${r.hasOwnTaxes}, ${r.collectionMethod}, ${r.gatewayId}, ${r.paymentMethodId}, ${r.notes}, ${r.terms}, ${at}, ${at})
+    returning recurring_invoice_id as "id"`)
 
 export const updateRecurring = (tx: Transaction, id: Id, r: RecurringFields, at: Instant) =>
   tx.rows(sql`

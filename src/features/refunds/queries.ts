@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 export const REFUND_STATES = ['open', 'succeeded', 'failed'] as const
@@ -30,10 +30,8 @@ const COLUMNS = fragment`
   adjustment_id as "adjustmentId", message, dated, begun_at as "begunAt", last_answer as "lastAnswer", asks, next_ask_at as "nextAskAt"`
 
 export const findPaymentRefund = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<PaymentRefund>(
-    db,
-    sql`select ${COLUMNS} from payment_refunds where account_id = ${account} and refund_id = ${id}`,
-  )
+  db.first<PaymentRefund>(sql`
+    select ${COLUMNS} from payment_refunds where account_id = ${account} and refund_id = ${id}`)
 
 /** Lists the refunds of a payment, the oldest first; there are few. */
 export const listRefundsOf = (db: Queryable, account: AccountId, paymentId: Id) =>
@@ -45,21 +43,17 @@ export const listRefundsOf = (db: Queryable, account: AccountId, paymentId: Id) 
  * Returns how much of the charge of a payment has been received and not refunded: what its payments that stand came to, less the refunds that
  * are open or were made. One that failed later came back as a payment of the charge.
  */
-export const getLeftOfCharge = async (
+export const getLeftOfCharge = (
   tx: Transaction,
   { gatewayId, chargeId }: { gatewayId: Id | null; chargeId: Id | null },
 ): Promise<bigint> =>
-  (
-    await oneRow<{ left: bigint }>(
-      tx,
-      sql`select coalesce(sum(p.amount_minor) filter (where p.settled_on is not null and p.failed_on is null), 0)::bigint
-               - coalesce(sum(r.made), 0)::bigint as "left"
-            from payments p
-            left join lateral (select sum(amount_minor) as made from payment_refunds
-                  where account_id = ${tx.account} and payment_id = p.payment_id and (state = 'open' or adjustment_id is not null)) r on true
-           where p.account_id = ${tx.account} and p.gateway_id = ${gatewayId} and p.charge_id = ${chargeId}`,
-    )
-  ).left
+  tx.value<bigint>(sql`
+    select coalesce(sum(p.amount_minor) filter (where p.settled_on is not null and p.failed_on is null), 0)::bigint
+         - coalesce(sum(r.made), 0)::bigint as "left"
+      from payments p
+      left join lateral (select sum(amount_minor) as made from payment_refunds
+            where account_id = ${tx.account} and payment_id = p.payment_id and (state = 'open' or adjustment_id is not null)) r on true
+     where p.account_id = ${tx.account} and p.gateway_id = ${gatewayId} and p.charge_id = ${chargeId}`)
 
 export type NewRefund = Pick<
   PaymentRefund,
@@ -67,12 +61,10 @@ export type NewRefund = Pick<
 >
 
 export const insertPaymentRefund = (tx: Transaction, row: NewRefund) =>
-  oneRow<PaymentRefund>(
-    tx,
-    sql`insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, next_ask_at)
-        values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'open', ${row.dated},
-                ${row.begunAt}, ${row.nextAskAt}) returning ${COLUMNS}`,
-  )
+  tx.one<PaymentRefund>(sql`
+    insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, next_ask_at)
+    values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'open', ${row.dated},
+            ${row.begunAt}, ${row.nextAskAt}) returning ${COLUMNS}`)
 
 export const updatePaymentRefund = (tx: Transaction, row: PaymentRefund) =>
   tx.rows(sql`
@@ -93,15 +85,11 @@ export const listAccountsToAsk = (db: Queryable, by: Instant) =>
   )
 
 /** Finds the first day after another, in the account's zone, on which an open refund is to be asked about. */
-export const findAskDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select min((r.next_ask_at at time zone a.time_zone)::date) as "day"
-            from payment_refunds r join accounts a on a.account_id = ${account}
-           where r.account_id = ${account} and r.next_ask_at is not null and (r.next_ask_at at time zone a.time_zone)::date > ${after}`,
-    )
-  ).day
+export const findAskDay = (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
+  db.value<IsoDate | null>(sql`
+    select min((r.next_ask_at at time zone a.time_zone)::date) as "day"
+      from payment_refunds r join accounts a on a.account_id = ${account}
+     where r.account_id = ${account} and r.next_ask_at is not null and (r.next_ask_at at time zone a.time_zone)::date > ${after}`)
 
 export const hasOpenRefund = async (db: Transaction, customerId: CustomerId): Promise<boolean> =>
   (

@@ -1,7 +1,7 @@
 import type { Reminder, ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
 import { type Dates, type DocumentKind, type Source, SOURCES } from './source-queries.ts'
 
@@ -134,10 +134,8 @@ export const findPassedOn = async (
   reminders: readonly Reminder[],
 ): Promise<IsoDate | null> =>
   (
-    await firstRow<{ day: IsoDate }>(
-      db,
-      sql`select passed_on as "day" from reminder_passes where account_id = ${account} and reminders = ${JSON.stringify(reminders)}::jsonb`,
-    )
+    await db.first<{ day: IsoDate }>(sql`
+      select passed_on as "day" from reminder_passes where account_id = ${account} and reminders = ${JSON.stringify(reminders)}::jsonb`)
   )?.day ?? null
 
 export const savePass = (tx: Transaction, reminders: readonly Reminder[], day: IsoDate) =>
@@ -146,13 +144,11 @@ export const savePass = (tx: Transaction, reminders: readonly Reminder[], day: I
     on conflict (account_id) do update set passed_on = excluded.passed_on, reminders = excluded.reminders`)
 
 /** Lists accounts on real time whose reminders of the day are to go out. */
-export const listAccountsToRemind = async (
+export const listAccountsToRemind = (
   db: Queryable,
   zones: readonly string[],
   days: readonly IsoDate[],
 ): Promise<AccountId[]> =>
-  (
-    await db.rows<{ id: AccountId }>(
-      sql`select account_id as "id" from list_accounts_to_remind(${arrayLiteral(zones)}::text[], ${arrayLiteral(days)}::date[])`,
-    )
-  ).map(({ id }) => id)
+  db.values<AccountId>(
+    sql`select account_id as "id" from list_accounts_to_remind(${arrayLiteral(zones)}::text[], ${arrayLiteral(days)}::date[])`,
+  )

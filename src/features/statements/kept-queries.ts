@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { KeptStatement } from './kept.ts'
@@ -49,7 +49,7 @@ export const listStatements = (
      order by statement_id ${inPage(start, limit)}`)
 
 export const countStatements = (db: Queryable, account: AccountId, { customerId }: StatementFilter) =>
-  countOf(db, sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`)
+  db.count(sql`select count(*) as "n" from statements where account_id = ${account} and customer_id = ${customerId}`)
 
 /** Finds the document of a statement; null where it has more than `movementsMax` movements, of which none leaves the database then. */
 export const findStatement = (
@@ -59,13 +59,10 @@ export const findStatement = (
   id: Id,
   movementsMax: number,
 ) =>
-  firstRow<{ document: KeptStatement | null }>(
-    db,
-    sql`
+  db.first<{ document: KeptStatement | null }>(sql`
     select case when (select sum(jsonb_array_length(s.value -> 'lines')) from jsonb_array_elements(document -> 'sections') s) <= ${movementsMax}
            then document end as "document"
-      from statements where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`,
-  )
+      from statements where account_id = ${account} and customer_id = ${customerId} and statement_id = ${id}`)
 
 /** Removes personal data: amounts, dates and numbers stay, and of the customer only its reference. */
 export const anonymiseStatements = (tx: Transaction, customerId: CustomerId, neutral: string) =>

@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
-import { type OfMany, oneRow, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
+import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
 
@@ -96,9 +96,7 @@ export async function updateOpenUsage(
   for (const { rows, distinct: s, positions } of deduplicated(usageTexts(cycles), CYCLE_SHAPE)) {
     const range = rangeOf(rows, 'subscriptionId')
     // Asked for as what is open, so that its small index is walked and not the cycles of years.
-    const { n } = await oneRow<{ n: number }>(
-      tx,
-      sql`
+    const { n } = await tx.one<{ n: number }>(sql`
       with written as (
         update usage_cycles u set cycle_until = r.cycle_until, total = r.total, invoiced = r.invoiced, next_part = r.next_part, is_free = r.is_free
           from (select p.subscription, p.component, p.cycle_from, (${dates(s, 'until')}::date[])[p.shape] as cycle_until,
@@ -110,8 +108,7 @@ export async function updateOpenUsage(
          where u.account_id = ${account} and u.subscription_id = r.subscription and u.component_id = r.component and u.cycle_from = r.cycle_from
            ${range ? fragment`and u.subscription_id between ${range.first} and ${range.last} and (u.invoiced is null or u.invoiced <> u.total)` : NOTHING}
         returning 1)
-      select count(*)::integer as "n" from written`,
-    )
+      select count(*)::integer as "n" from written`)
     written += n
   }
   return written

@@ -1,14 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
-import {
-  countOf,
-  type OfMany,
-  oneRow,
-  type Queryable,
-  rowsOfMany,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -71,12 +64,9 @@ export async function insertUsage(
   at: Instant,
 ): Promise<Id[]> {
   if (entries.length === 0) return []
-  const { ids } = await oneRow<{ ids: Id[] }>(
-    tx,
-    sql`
+  const { ids } = await tx.one<{ ids: Id[] }>(sql`
     with added as (${insertion(account, entries, { at: fragment`${at}::timestamptz` })} returning usage_id)
-    select array_agg(usage_id order by usage_id) as "ids" from added`,
-  )
+    select array_agg(usage_id order by usage_id) as "ids" from added`)
   return ids
 }
 
@@ -202,7 +192,7 @@ export const listUsage = (db: Queryable, account: AccountId, filter: UsageFilter
      order by u.usage_id ${inPage(start, limit)}`)
 
 export const countUsage = (db: Queryable, account: AccountId, filter: UsageFilter) =>
-  countOf(db, sql`select count(*) as "n" from usage_rows u where u.account_id = ${account} ${conditions(filter)}`)
+  db.count(sql`select count(*) as "n" from usage_rows u where u.account_id = ${account} ${conditions(filter)}`)
 
 /** Lists which of some components exist. */
 export const listComponentIds = async (
@@ -211,11 +201,9 @@ export const listComponentIds = async (
   ids: readonly ComponentId[],
 ): Promise<Set<ComponentId>> =>
   new Set(
-    (
-      await db.rows<{ id: ComponentId }>(
-        sql`select component_id as "id" from components where account_id = ${account} and component_id = any(${arrayLiteral(ids)}::bigint[])`,
-      )
-    ).map(({ id }) => id),
+    await db.values<ComponentId>(
+      sql`select component_id as "id" from components where account_id = ${account} and component_id = any(${arrayLiteral(ids)}::bigint[])`,
+    ),
   )
 
 /** Deletes all reports of some subscriptions, which have no foreign key that would take them along. */

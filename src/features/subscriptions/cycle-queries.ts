@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import { countOf, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type DueCustomers, nextOf } from '../../platform/database/due.ts'
 import { listIds } from '../../platform/database/id-lists.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
@@ -51,22 +51,17 @@ export const listCustomersInCycle = (db: Queryable, account: AccountId, due: Due
 
 /** Counts subscriptions that are due in their cycle up to a day, of customers that are not paused. Few are paused, so nobody looks at the customer of each. */
 export const countDueInCycle = (db: Queryable, account: AccountId, until: IsoDate): Promise<number> =>
-  countOf(
-    db,
-    sql`select (select count(*) from subscription_billing d where ${isDueInCycle(account, until)})
-             - (select count(*) from customers c join subscription_billing d on d.customer_id = c.customer_id
-                 where c.account_id = ${account} and c.paused_on is not null and ${isDueInCycle(account, until)}) as "n"`,
-  )
+  db.count(sql`
+    select (select count(*) from subscription_billing d where ${isDueInCycle(account, until)})
+         - (select count(*) from customers c join subscription_billing d on d.customer_id = c.customer_id
+             where c.account_id = ${account} and c.paused_on is not null and ${isDueInCycle(account, until)}) as "n"`)
 
 /**
  * Finds the day up to which nobody in cycle of an account is left, or where none is noted one before the first on which somebody is due, and the days of the
  * month of those in cycle, with commas between them.
  */
 export const getCycles = (db: Queryable, account: AccountId) =>
-  oneRow<{ swept: IsoDate | null; days: string }>(
-    db,
-    // One step of the index from each day to the next one: asked day by day, PostgreSQL would go through all rows for a day that nobody has.
-    sql`
+  db.one<{ swept: IsoDate | null; days: string }>(sql`
     with recursive known as (
       (select cycle_day as day from subscription_billing where account_id = ${account} and cycle_day is not null order by account_id, cycle_day limit 1)
       union all
@@ -74,28 +69,19 @@ export const getCycles = (db: Queryable, account: AccountId) =>
                order by b.account_id, b.cycle_day limit 1) from known where known.day is not null)
     select coalesce((select swept_on from billing_cycles where account_id = ${account}),
                     (select min(due_in_cycle_on) - 1 from subscription_billing where account_id = ${account} and cycle_day is not null)) as "swept",
-           (select coalesce(string_agg(day::text, ','), '') from known) as "days"`,
-  )
+           (select coalesce(string_agg(day::text, ','), '') from known) as "days"`)
 
 /** Returns whether a subscription of a customer that is not paused is due in its cycle on a day. */
-export const isAnyInCycle = async (db: Queryable, account: AccountId, day: IsoDate): Promise<boolean> =>
-  (
-    await oneRow<{ is: boolean }>(
-      db,
-      sql`select exists (
-            select from subscription_billing d join customers c on c.account_id = ${account} and c.customer_id = d.customer_id
-             where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(day)}::smallint and d.due_in_cycle_on = ${day} and c.paused_on is null) as "is"`,
-    )
-  ).is
+export const isAnyInCycle = (db: Queryable, account: AccountId, day: IsoDate): Promise<boolean> =>
+  db.value<boolean>(sql`
+    select exists (
+      select from subscription_billing d join customers c on c.account_id = ${account} and c.customer_id = d.customer_id
+       where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(day)}::smallint and d.due_in_cycle_on = ${day} and c.paused_on is null) as "is"`)
 
 /** Returns the day up to which nobody in cycle of the account is left; null where nobody ever was. */
-export const findSweptOn = async (tx: Transaction): Promise<IsoDate | null> =>
-  (
-    await oneRow<{ day: IsoDate | null }>(
-      tx,
-      sql`select (select swept_on from billing_cycles where account_id = ${tx.account}) as "day"`,
-    )
-  ).day
+export const findSweptOn = (tx: Transaction): Promise<IsoDate | null> =>
+  tx.value<IsoDate | null>(sql`
+    select (select swept_on from billing_cycles where account_id = ${tx.account}) as "day"`)
 
 /** Lists the next customers, in identifier order, of whom somebody is left in cycle on a day or before. */
 export const listLeftInCycle = (

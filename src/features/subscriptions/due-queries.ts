@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { rangeOfIds } from '../../platform/database/columns.ts'
-import { firstRow, oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { type DueCustomers, type DueDay, nextOf, notFailed } from '../../platform/database/due.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
@@ -59,8 +59,8 @@ const byCustomer = (a: { customerId: CustomerId; id: SubscriptionId }, b: typeof
  * were read.
  */
 export const findPriceMark = async (db: Queryable, account: AccountId): Promise<bigint> =>
-  (await firstRow<{ changes: bigint }>(db, sql`select changes from price_marks where account_id = ${account}`))
-    ?.changes ?? 0n
+  (await db.first<{ changes: bigint }>(sql`select changes from price_marks where account_id = ${account}`))?.changes ??
+  0n
 
 /** Lists what prices offer, as a text for each. They are named in digits. */
 export async function listOffers(
@@ -176,12 +176,10 @@ export const pausedEnds = {
   },
 
   findAfter: async (db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null> => {
-    const found = await oneRow<{ day: IsoDate | null }>(
-      db,
-      sql`select (select ${ENDS_ON} from ${pausedEnding(account)}
-                     and s.account_id = ${account} and ${ENDS_ON} > ${day} and ${ENDS_ON} <= ${until}
-                   order by ${ENDS_ON} limit 1) as "day"`,
-    )
+    const found = await db.one<{ day: IsoDate | null }>(sql`
+      select (select ${ENDS_ON} from ${pausedEnding(account)}
+                 and s.account_id = ${account} and ${ENDS_ON} > ${day} and ${ENDS_ON} <= ${until}
+               order by ${ENDS_ON} limit 1) as "day"`)
     return found.day
   },
 }

@@ -6,14 +6,7 @@ import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import {
-  countOf,
-  firstRow,
-  type OfMany,
-  oneRow,
-  type Queryable,
-  type Transaction,
-} from '../../platform/database/database.ts'
+import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
@@ -208,10 +201,8 @@ const viewJoined = (account: AccountId): Fragment => fragment`${subscriptionJoin
 export const COUNTED_SUBSCRIPTIONS = { list: 'subscriptions', id: 'subscription_id' } as const
 
 export const findSubscription = (db: Queryable, account: AccountId, id: SubscriptionId) =>
-  firstRow<SubscriptionView>(
-    db,
-    sql`select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)} where s.account_id = ${account} and s.subscription_id = ${id}`,
-  )
+  db.first<SubscriptionView>(sql`
+    select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)} where s.account_id = ${account} and s.subscription_id = ${id}`)
 
 const viewing: OfMany<SubscriptionId> = (account, ids) => sql`
     select ${VIEW_COLUMNS} from subscriptions s ${viewJoined(account)}
@@ -284,10 +275,8 @@ export async function listSubscriptions(
 
 export const countSubscriptions = (db: Queryable, account: AccountId, asked: SubscriptionFilter, today: IsoDate) =>
   countNarrowed(db, account, 'subscriptions', asked, (filter) =>
-    countOf(
-      db,
-      sql`select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(account, filter, today)}`,
-    ),
+    db.count(sql`
+      select count(*) as "n" from subscriptions s where s.account_id = ${account} ${conditions(account, filter, today)}`),
   )
 
 /** Lists the subscriptions of a customer that may still be billed. The caller has locked the customer. */
@@ -349,25 +338,20 @@ export type NewSubscription = Pick<
   | 'paymentMethodId'
 >
 
-export const insertSubscription = async (
+export const insertSubscription = (
   tx: Transaction,
   account: AccountId,
   s: NewSubscription,
   at: Instant,
 ): Promise<SubscriptionId> =>
-  (
-    await oneRow<{ id: SubscriptionId }>(
-      tx,
-      sql`
-      with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
-        trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number, reference,
-        collection_method, gateway_id, payment_method_id, created_at, last_modified)
-      values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
-        ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
-        ${s.poNumber}, ${s.reference}, ${s.collectionMethod}, ${s.gatewayId}, ${s.paymentMethodId}, ${at}, ${at})
-      returning account_id, subscription_id, customer_id)
-      insert into subscription_billing (account_id, subscription_id, customer_id, fees_on, next_from, due_on)
-      select account_id, subscription_id, customer_id, ${s.feesOn}::date, ${s.nextFrom}::date, ${s.dueOn}::date from added
-      returning subscription_id as "id"`,
-    )
-  ).id
+  tx.value<SubscriptionId>(sql`
+    with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
+      trial_end_date, sync_date, end_date, anchor, anchor_day, component_anchor, term, term_type, is_pro_rata, lead_days, po_number, reference,
+      collection_method, gateway_id, payment_method_id, created_at, last_modified)
+    values (${account}, ${s.customerId}, ${s.packageId}, ${s.packageVersionId}, ${s.packageRateTermId}, ${s.currency}, ${s.startDate},
+      ${s.trialEndDate}, ${s.syncDate}, ${s.endDate}, ${s.anchor}, ${s.anchorDay}, ${s.componentAnchor}, ${s.term}, ${s.termType}, ${s.isProRata}, ${s.leadDays},
+      ${s.poNumber}, ${s.reference}, ${s.collectionMethod}, ${s.gatewayId}, ${s.paymentMethodId}, ${at}, ${at})
+    returning account_id, subscription_id, customer_id)
+    insert into subscription_billing (account_id, subscription_id, customer_id, fees_on, next_from, due_on)
+    select account_id, subscription_id, customer_id, ${s.feesOn}::date, ${s.nextFrom}::date, ${s.dueOn}::date from added
+    returning subscription_id as "id"`)

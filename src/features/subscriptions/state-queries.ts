@@ -1,7 +1,7 @@
 import { notingChanged } from '../events/update-queries.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, SubscriptionId, CustomerId } from '../../kernel/ids.ts'
-import { countOf, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import {
   type ArrayParameter,
   bigintList,
@@ -55,8 +55,7 @@ async function updateStatesOfShapes(
   s: readonly BillingState[],
 ): Promise<number> {
   const range = rangeOf(rows, 'id')
-  return countOf(
-    tx,
+  return tx.count(
     asCount(sql`
       update subscription_billing b set fees_on = r.fees_on, next_from = r.next_from, last_from = r.last_from,
         last_invoice_date = r.last_invoice_date, due_on = r.due_on, due_in_cycle_on = null, cycle_day = null
@@ -83,8 +82,7 @@ export async function moveToState(
 ): Promise<number> {
   const range = rangeOfIds(ids)
   const { dueOn, cycleOn, cycleDay } = placeOf(state.dueOn, cyclesAfter)
-  return countOf(
-    tx,
+  return tx.count(
     asCount(sql`
       update subscription_billing b set fees_on = ${state.feesOn}::date, next_from = ${state.nextFrom}::date, last_from = ${state.lastFrom}::date,
         last_invoice_date = ${state.lastInvoiceDate}::date, due_on = ${dueOn}::date, due_in_cycle_on = ${cycleOn}::date, cycle_day = ${cycleDay}::smallint

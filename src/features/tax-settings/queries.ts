@@ -10,7 +10,7 @@ import {
   type TaxReason,
   type TaxSubject,
 } from '../../kernel/tax.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, listed, namesOf, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -75,7 +75,7 @@ export async function listTaxSettings(
 }
 
 export const countTaxSettings = (db: Queryable, account: AccountId) =>
-  countOf(db, sql`select count(*) as "n" from tax_settings where account_id = ${account}`)
+  db.count(sql`select count(*) as "n" from tax_settings where account_id = ${account}`)
 
 export async function findTaxSetting(
   db: Queryable,
@@ -83,10 +83,8 @@ export async function findTaxSetting(
   id: TaxSettingId,
 ): Promise<TaxSetting | undefined> {
   const [row, rules] = await Promise.all([
-    firstRow<SettingRow>(
-      db,
-      sql`select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id}`,
-    ),
+    db.first<SettingRow>(sql`
+      select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id}`),
     listRulesOf(db, account, [{ id }]),
   ])
   return row && grouped([row], rules)[0]
@@ -98,10 +96,8 @@ export async function lockTaxSetting(
   account: AccountId,
   id: TaxSettingId,
 ): Promise<TaxSetting | undefined> {
-  const row = await firstRow<SettingRow>(
-    tx,
-    sql`select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id} for update`,
-  )
+  const row = await tx.first<SettingRow>(sql`
+    select ${SETTING} from tax_settings where account_id = ${account} and tax_setting_id = ${id} for update`)
   return row && (await withRules(tx, account, [row]))[0]
 }
 
@@ -123,13 +119,9 @@ function grouped(rows: readonly SettingRow[], rules: readonly RuleOfSetting[]): 
   return [...settings.values()]
 }
 
-export const insertTaxSetting = async (tx: Transaction, account: AccountId, name: string): Promise<TaxSettingId> =>
-  (
-    await oneRow<{ id: TaxSettingId }>(
-      tx,
-      sql`insert into tax_settings (account_id, name) values (${account}, ${name}) returning tax_setting_id as "id"`,
-    )
-  ).id
+export const insertTaxSetting = (tx: Transaction, account: AccountId, name: string): Promise<TaxSettingId> =>
+  tx.value<TaxSettingId>(sql`
+    insert into tax_settings (account_id, name) values (${account}, ${name}) returning tax_setting_id as "id"`)
 
 export const updateTaxSetting = (tx: Transaction, account: AccountId, id: TaxSettingId, name: string) =>
   tx.rows(sql`update tax_settings set name = ${name} where account_id = ${account} and tax_setting_id = ${id}`)

@@ -1,15 +1,13 @@
 import type { AccountId, CustomerId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import { batchedPostings, writtenEntries } from '../ledger/group-by-facts-queries.ts'
 import { PAGE_ENDS, type PageEnds } from '../../platform/checks/pages-queries.ts'
 
 export const findCustomers = (db: Queryable, account: AccountId, after: CustomerId, limit: number) =>
-  oneRow<PageEnds>(
-    db,
-    sql`select ${PAGE_ENDS} from (
-      select customer_id as id from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}) p`,
-  )
+  db.one<PageEnds>(sql`
+    select ${PAGE_ENDS} from (
+  select customer_id as id from customers where account_id = ${account} and customer_id > ${after} order by customer_id limit ${limit}) p`)
 
 /** A customer's running totals in a currency, beside what its documents and its ledger entries come to. */
 export interface CheckedBalance {

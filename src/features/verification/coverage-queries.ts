@@ -1,17 +1,15 @@
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, SubscriptionId } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { chargedOf, linesOfSubscriptions } from '../invoices/group-by-facts-queries.ts'
 import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages-queries.ts'
 
 export const findSubscriptions = (db: Queryable, account: AccountId, after: SubscriptionId, limit: number) =>
-  oneRow<PageEnds>(
-    db,
-    sql`select ${PAGE_ENDS} from (
-      select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}) p`,
-  )
+  db.one<PageEnds>(sql`
+    select ${PAGE_ENDS} from (
+  select subscription_id as id from subscriptions where account_id = ${account} and subscription_id > ${after} order by subscription_id limit ${limit}) p`)
 
 const COVERING = fragment`period_from is not null and kind in ('package', 'package_extension', 'component', 'component_extension', 'metered', 'rise')`
 

@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { jsonText } from '../../kernel/json.ts'
-import { firstRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Part } from '../../platform/checks/pages.ts'
 import type { Figure } from '../../platform/metrics.ts'
@@ -19,10 +19,8 @@ export const listAccountsToVerify = (db: Queryable, since: Instant) =>
 
 /** Reports whether the account was verified since a moment. */
 export const isVerified = async (tx: Transaction, since: Instant): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`select from verifications where account_id = ${tx.account} and finished_at >= ${since}::timestamptz`,
-  )) !== undefined
+  (await tx.first(sql`
+    select from verifications where account_id = ${tx.account} and finished_at >= ${since}::timestamptz`)) !== undefined
 
 /** Keeps when the account was verified, how many differences there were, and where the next night goes on; null begins with everything. */
 export const finishVerification = (tx: Transaction, at: Instant, differences: number, progress: Part | null) =>
@@ -34,10 +32,8 @@ export const finishVerification = (tx: Transaction, at: Instant, differences: nu
 
 /** Finds where the verification of the account goes on; undefined where it begins with everything. */
 export async function findProgress(tx: Transaction): Promise<Part | undefined> {
-  const row = await firstRow<{ progress: { turn: number; since: string; ends: Record<string, string> } | null }>(
-    tx,
-    sql`select progress from verifications where account_id = ${tx.account}`,
-  )
+  const row = await tx.first<{ progress: { turn: number; since: string; ends: Record<string, string> } | null }>(sql`
+    select progress from verifications where account_id = ${tx.account}`)
   if (!row?.progress) return undefined
   const { turn, since, ends } = row.progress
   return {

@@ -1,20 +1,16 @@
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from '../../platform/database/database.ts'
+import type { Queryable } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 
 export const getCounters = (db: Queryable, account: AccountId) =>
-  oneRow<{ nextInvoiceNumber: bigint; nextCreditNumber: bigint }>(
-    db,
-    sql`select next_invoice_number as "nextInvoiceNumber", next_credit_number as "nextCreditNumber" from account_counters
-         where account_id = ${account}`,
-  )
+  db.one<{ nextInvoiceNumber: bigint; nextCreditNumber: bigint }>(sql`
+    select next_invoice_number as "nextInvoiceNumber", next_credit_number as "nextCreditNumber" from account_counters
+     where account_id = ${account}`)
 
 /** Reads how many invoices have a number, and the last one; 0 before the first. */
 export const getNumberEnds = (db: Queryable, account: AccountId) =>
-  oneRow<{ count: bigint; last: bigint }>(
-    db,
-    sql`select count(*) as "count", coalesce(max(number), 0) as "last" from invoices where account_id = ${account} and number is not null`,
-  )
+  db.one<{ count: bigint; last: bigint }>(sql`
+    select count(*) as "count", coalesce(max(number), 0) as "last" from invoices where account_id = ${account} and number is not null`)
 
 /** Numbers from one until before another that no invoice has; the invoice after them, or null where they lie before the account's next. */
 export interface NumberGap {

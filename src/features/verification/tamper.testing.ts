@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, expect } from 'vitest'
 import type { TestClient, TestService } from '../../../test/support/app.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import { BY_ROWS, type Database, type Transaction } from '../../platform/database/database.ts'
 import { type Difference, differenceText } from '../../platform/checks/difference.ts'
 import { verifyAccount } from '../../checks.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
@@ -27,6 +27,7 @@ export async function tamperWith(service: TestService, clientOf: () => TestClien
       }
       const found: Difference[] = []
       const tx = {
+        ...BY_ROWS,
         account,
         rows: async (statement: pg.QueryConfig) => (await superuser.query(statement)).rows,
         savepoint: async (inner: () => Promise<unknown>) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Config, ConfigFailure } from '../config.ts'
-import type { Connection } from '../database/database.ts'
+import { BY_ROWS, type Connection } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { readMigrations, stateOfMigrations } from '../database/migrations.ts'
@@ -341,7 +341,7 @@ async function checkSealed(
   if (!found[0]?.is) return []
   const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
   try {
-    const ring = await checkEncryptionKeys({ rows }, config)
+    const ring = await checkEncryptionKeys({ ...BY_ROWS, rows }, config)
     return [fine(about, ring ? 'opens with the encryption key' : 'is nothing yet')]
   } catch (error) {
     // A file that holds no key is a finding of the folder.

@@ -22,9 +22,47 @@ export interface Queryable {
   /** Of a look-up, and of what is tried as short: most rows of a statement. Whatever can have any number of rows takes no more than one above them, see `orTooMany`. */
   readonly rowsMax?: number
   rows<Row>(statement: Statement): Promise<Row[]>
+  /** Returns the first row of a statement, undefined when it has none. */
+  first<Row>(statement: Statement): Promise<Row | undefined>
+  /** Returns the one row that a statement always has. */
+  one<Row>(statement: Statement): Promise<Row>
+  /** Returns the value of the one row of a statement that has one column. */
+  value<Value>(statement: Statement): Promise<Value>
+  /** Lists the values of a statement that has one column. */
+  values<Value>(statement: Statement): Promise<Value[]>
+  /** Returns the number that a statement `select count(*) …` answers. */
+  count(statement: Statement): Promise<number>
   /** Left out where nobody else asks. */
   readonly grouped?: Grouped
 }
+
+/** The part of what runs statements that follows from `rows`, also where `rows` is put in its place later. */
+export const BY_ROWS = {
+  async first<Row>(this: Pick<Queryable, 'rows'>, statement: Statement): Promise<Row | undefined> {
+    return (await this.rows<Row>(statement))[0]
+  },
+  async one<Row>(this: Pick<Queryable, 'rows'>, statement: Statement): Promise<Row> {
+    const [row] = await this.rows<Row>(statement)
+    assert(row !== undefined, `one row is answered by ${statement.text}`)
+    return row
+  },
+  async value<Value>(this: Pick<Queryable, 'rows'>, statement: Statement): Promise<Value> {
+    const [value] = await this.rows<{ [column: string]: Value }>(statement).then(valuesOf)
+    assert(value !== undefined, `one row is answered by ${statement.text}`)
+    return value
+  },
+  async values<Value>(this: Pick<Queryable, 'rows'>, statement: Statement): Promise<Value[]> {
+    return valuesOf(await this.rows<{ [column: string]: Value }>(statement))
+  },
+  async count(this: Pick<Queryable, 'rows'>, statement: Statement): Promise<number> {
+    const [count] = valuesOf(await this.rows<{ n: bigint }>(statement))
+    assert(count !== undefined, `one row is answered by ${statement.text}`)
+    return Number(count)
+  },
+}
+
+const valuesOf = <Value>(rows: readonly { [column: string]: Value }[]): Value[] =>
+  rows.flatMap((row) => Object.values(row))
 
 /** Makes one statement for items of an account: it answers a row for each, in their order, or rows that show which item they are of. */
 export type OfMany<Item> = (account: AccountId, items: readonly Item[]) => Statement
@@ -72,7 +110,7 @@ export interface Transaction extends Queryable {
 }
 
 /** Statements of one of the requests that share a transaction. */
-export type StatementsOfPart = Pick<Transaction, 'rows' | 'send' | 'grouped' | 'sendGrouped'>
+export type StatementsOfPart = Pick<Transaction, keyof typeof BY_ROWS | 'rows' | 'send' | 'grouped' | 'sendGrouped'>
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'
@@ -94,7 +132,7 @@ export interface TransactionSettings {
 }
 
 /** Statements that belong to no account. */
-interface Unscoped {
+interface Unscoped extends Queryable {
   /** Runs a statement. `answerMs`: how long the server may be silent before the connection is given up; left out: as long as work may take. */
   rows<Row>(statement: Statement, answerMs?: number): Promise<Row[]>
 }

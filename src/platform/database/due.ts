@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
-import { countOf, oneRow, type Queryable } from './database.ts'
+import type { Queryable } from './database.ts'
 import { listIds } from './id-lists.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from './sql.ts'
 
@@ -82,17 +82,14 @@ export function dueStatements(table: DueTable): DueStatements {
          order by d.customer_id ${nextOf(due)}`,
       ),
     findAfter: async (db, account, after, until) => {
-      const found = await oneRow<{ day: IsoDate | null }>(
-        db,
-        sql`select (select ${day} from ${relation} d ${customer(account)}
-                     where d.account_id = ${account} and ${day} > ${after} and ${day} <= ${until} and ${isUnpaused}
-                     order by d.account_id, ${day} limit 1) as "day"`,
-      )
+      const found = await db.one<{ day: IsoDate | null }>(sql`
+        select (select ${day} from ${relation} d ${customer(account)}
+                 where d.account_id = ${account} and ${day} > ${after} and ${day} <= ${until} and ${isUnpaused}
+                 order by d.account_id, ${day} limit 1) as "day"`)
       return found.day
     },
     count: (db, account, until) =>
-      countOf(
-        db,
+      db.count(
         isOfCustomers
           ? sql`select count(*) as "n" from customers d where d.account_id = ${account} and ${day} <= ${until} and ${isUnpaused}`
           : // Few are paused, so nobody looks at the customer of each.

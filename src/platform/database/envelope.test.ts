@@ -10,7 +10,7 @@ import { KeyRing } from '../envelope/key-ring.ts'
 import { checkEncryptionKeys, envelopeUnder, openEnvelope, weakKeysInUse } from '../envelope/open.ts'
 import { listWrappingKeys } from '../envelope/queries.ts'
 import { countKeyUse, rotateKeys } from '../envelope/rotation.ts'
-import type { Queryable } from './database.ts'
+import { BY_ROWS, type Queryable } from './database.ts'
 import { sql } from './sql.ts'
 import { clientConfig } from './open-database.ts'
 
@@ -257,6 +257,7 @@ describe('a rotation', () => {
     for (let steps = 0; ; steps += 1) {
       let left = steps
       const dying: Queryable = {
+        ...BY_ROWS,
         rows: async (statement) => {
           if (left === 0) throw new Error('killed')
           left -= 1
@@ -282,6 +283,7 @@ describe('a rotation', () => {
     const before = await openWith(oldKey)
     await sealRows(before, 1n, 1)
     const changing: Queryable = {
+      ...BY_ROWS,
       rows: async (statement) => {
         if (statement.text.includes('replace_wrapped') && statement.values.includes('secrets'))
           await owner

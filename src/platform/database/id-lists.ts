@@ -1,13 +1,11 @@
 import type { Id } from '../../kernel/ids.ts'
-import { oneRow, type Queryable } from './database.ts'
+import type { Queryable } from './database.ts'
 import { type Fragment, sql } from './sql.ts'
 
 /** Lists the column `id` of a query, in its order, as one row: thousands of rows cost more to send and to read than to find. */
 export async function listIds(db: Queryable, query: Fragment): Promise<Id[]> {
-  const { ids } = await oneRow<{ ids: string | null }>(
-    db,
-    sql`select string_agg(id::text, ',') as "ids" from (${query}) found`,
-  )
+  const { ids } = await db.one<{ ids: string | null }>(sql`
+    select string_agg(id::text, ',') as "ids" from (${query}) found`)
   return idsOfText(ids)
 }
 

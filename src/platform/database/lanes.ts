@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Turns } from '../turns.ts'
-import type { LookupSize, Queryable } from './database.ts'
+import { BY_ROWS, type LookupSize, type Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendExchange } from './row-query.ts'
@@ -67,6 +67,7 @@ export class Lanes {
       this.#sendInTurn({ account, size, asked })
     }
     return {
+      ...BY_ROWS,
       rowsMax: LOOKUP_ROWS_MAX,
       rows: <Row>(statement: Statement) =>
         new Promise<Row[]>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AccountId } from '../../kernel/ids.ts'
-import { type Database, firstRow, type Transaction } from './database.ts'
+import type { Database, Transaction } from './database.ts'
 import { fragment, sql } from './sql.ts'
 
 /**
@@ -25,30 +25,25 @@ export const IS_HELD = fragment`leases.leased_until between clock_timestamp() an
 /** Takes a lease, for others to see from the commit on; undefined while another holds it. */
 export async function takeLease(tx: Transaction, name: string): Promise<Lease | undefined> {
   const holder = randomUUID()
-  const taken = await firstRow(
-    tx,
-    sql`insert into leases (account_id, name, holder, leased_until) values (${tx.account}, ${name}, ${holder}, ${UNTIL})
-        on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until
-         where not (${IS_HELD})
-        returning holder`,
-  )
+  const taken = await tx.first(sql`
+    insert into leases (account_id, name, holder, leased_until) values (${tx.account}, ${name}, ${holder}, ${UNTIL})
+    on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until
+     where not (${IS_HELD})
+    returning holder`)
   return taken ? { name, holder } : undefined
 }
 
 /** Renews a lease; false when it has lapsed and another took it. In the transaction of a step it proves that the step may still be done. */
 export const renewLease = async (tx: Transaction, { name, holder }: Lease): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`update leases set leased_until = ${UNTIL}
-         where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`,
-  )) !== undefined
+  (await tx.first(sql`
+    update leases set leased_until = ${UNTIL}
+     where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`)) !== undefined
 
 /** Ends a lease; false when it has lapsed and another took it. */
 export const releaseLease = async (tx: Transaction, { name, holder }: Lease): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`delete from leases where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`,
-  )) !== undefined
+  (await tx.first(sql`
+    delete from leases where account_id = ${tx.account} and name = ${name} and holder = ${holder} returning holder`)) !==
+  undefined
 
 /** Runs work under a lease that was taken, renewing it meanwhile. Work that fails ends it; work that is done ends it in its last transaction. */
 export async function underLease<T>(

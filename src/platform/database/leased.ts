@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id } from '../../kernel/ids.ts'
-import { oneRow, type Transaction } from './database.ts'
+import type { Transaction } from './database.ts'
 import { UNTIL } from './lease.ts'
 import { fragment, namesOf, sql } from './sql.ts'
 
@@ -44,10 +44,8 @@ export function leasedRows(table: { relation: string; id: string }) {
 
     /** Lets go of a row that failed until a wait is over: 5 seconds at first, twice as long each time, an hour at most. */
     fail: async (tx: Transaction, row: Id): Promise<FailedTry> => {
-      const { attempts } = await oneRow<{ attempts: number }>(
-        tx,
-        sql`update ${relation} set attempts = attempts + 1 where account_id = ${tx.account} and ${id} = ${row} returning attempts`,
-      )
+      const { attempts } = await tx.one<{ attempts: number }>(sql`
+        update ${relation} set attempts = attempts + 1 where account_id = ${tx.account} and ${id} = ${row} returning attempts`)
       const waitSeconds = Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), WAIT_SECONDS_MAX)
       await tx.rows(sql`
         update ${relation} set leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${waitSeconds}::integer

@@ -22,7 +22,14 @@ import { boundSilence, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 import { untilAborted } from './until-aborted.ts'
-import type { Connection, Database, StatementsOfPart, Transaction, TransactionSettings } from './database.ts'
+import {
+  BY_ROWS,
+  type Connection,
+  type Database,
+  type StatementsOfPart,
+  type Transaction,
+  type TransactionSettings,
+} from './database.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { boundTransaction, TRANSACTION_MS } from './bound.ts'
@@ -164,6 +171,7 @@ export function openDatabase(
       return reads.snapshot(account, gone, rowsMax)
     },
     reader: (account) => ({
+      ...BY_ROWS,
       rows: <Row>(statement: Statement) =>
         guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
     }),
@@ -182,6 +190,7 @@ export function openDatabase(
       return writes.run(account, done)
     },
     unscoped: {
+      ...BY_ROWS,
       // One statement is a transaction of its own: of one that a dead-lock ended nothing is left.
       rows: <Row>(statement: Statement, answerMs?: number) =>
         guarded(() =>
@@ -274,6 +283,7 @@ async function transact<T>(
     }
   }
   const statementsOf = ({ rows, grouped }: SharedPart): StatementsOfPart => ({
+    ...BY_ROWS,
     rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
     send: (statement) => send(rows(statement)),
     grouped: (ofMany, items, isOf) => awaited(grouped(ofMany, items, isOf)),

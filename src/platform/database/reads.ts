@@ -5,7 +5,7 @@ import { Places } from '../places.ts'
 import type { Turns } from '../turns.ts'
 import { quieten } from './cancel.ts'
 import { readFault, tooExpensive, TooManyRows } from './failures.ts'
-import type { Snapshot } from './database.ts'
+import { BY_ROWS, type Snapshot } from './database.ts'
 import { type Exchange, sendExchange, sendTogether } from './row-query.ts'
 import { accountScope, BEGIN, COMMIT } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
@@ -147,6 +147,12 @@ class LentSnapshot implements Snapshot {
     this.#account = account
     this.#gone = gone
   }
+
+  readonly first = BY_ROWS.first
+  readonly one = BY_ROWS.one
+  readonly value = BY_ROWS.value
+  readonly values = BY_ROWS.values
+  readonly count = BY_ROWS.count
 
   async rows<Row>(statement: Statement): Promise<Row[]> {
     const { rowsMax } = this

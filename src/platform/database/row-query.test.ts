@@ -1,7 +1,6 @@
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { countOf } from './database.ts'
 import { runRows } from './row-query.ts'
 import { asCount, sql, type Statement } from './sql.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
@@ -44,8 +43,8 @@ test('a statement that fails leaves the next ones on its connection as they are'
 test('a statement without a result answers how many rows it changed where that is asked for', async () => {
   await db.transaction(1n, (tx) => tx.rows(sql`create table perennial.changed (n int)`))
   const count = async (statement: Statement) => {
-    const inTransaction = await db.transaction(1n, (tx) => countOf(tx, asCount(statement)))
-    const gathered = await db.transaction(1n, (tx) => countOf(tx.part(), asCount(statement)), {
+    const inTransaction = await db.transaction(1n, (tx) => tx.count(asCount(statement)))
+    const gathered = await db.transaction(1n, (tx) => tx.part().count(asCount(statement)), {
       gathered: { lockMs: 50 },
     })
     return [inTransaction, gathered]

@@ -11,7 +11,7 @@ export interface Statement {
 }
 
 /**
- * Asks for the number of rows that a statement without a result changes, as `countOf` reads it. The answer of the server has it anyway; counting rows that an update returns
+ * Asks for the number of rows that a statement without a result changes, as `count` reads it. The answer of the server has it anyway; counting rows that an update returns
  * costs a seventh of the update.
  */
 export const asCount = (statement: Statement): Statement => ({ ...statement, isCounted: true })

@@ -1,5 +1,5 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import { type Database, oneRow } from './database.ts'
+import type { Database } from './database.ts'
 import { sql } from './sql.ts'
 
 /** How far changes are known: see decision 27. All instants are of the clock of the database. */
@@ -13,7 +13,5 @@ export interface SettledUpdates {
 
 /** Asks how far changes are known. It comes before the snapshot of whoever reads them, and waits for nobody. */
 export const settleUpdates = (db: Pick<Database, 'unscoped'>, isRestored = false): Promise<SettledUpdates> =>
-  oneRow<SettledUpdates>(
-    db.unscoped,
-    sql`select until as "until", floor as "floor", taken_at as "takenAt" from settle_updates(${isRestored})`,
-  )
+  db.unscoped.one<SettledUpdates>(sql`
+    select until as "until", floor as "floor", taken_at as "takenAt" from settle_updates(${isRestored})`)

@@ -1,4 +1,4 @@
-import { countOf, type Queryable } from '../database/database.ts'
+import type { Queryable } from '../database/database.ts'
 import { column, sql } from '../database/sql.ts'
 import type { Purpose } from './envelope.ts'
 
@@ -29,7 +29,7 @@ export const listWrappingKeys = async (db: Queryable): Promise<string[]> => {
 
 /** Returns the number of data keys that a key wraps. */
 export const countWrappedBy = (db: Queryable, keyId: string) =>
-  countOf(db, sql`select count_wrapped_by(decode(${keyId}, 'hex')) as "n"`)
+  db.count(sql`select count_wrapped_by(decode(${keyId}, 'hex')) as "n"`)
 
 /** Wrapped data key, and the column that holds it. */
 export interface WrappedKey {

@@ -1,6 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Account } from '../../kernel/context.ts'
-import type { Transaction } from '../database/database.ts'
+import { BY_ROWS, type Transaction } from '../database/database.ts'
 import type { Statement } from '../database/sql.ts'
 import type { Grouping } from './operation.ts'
 import type { Answer } from './answer.ts'
@@ -40,6 +40,7 @@ class Member {
     }
     const own = shared.part()
     this.tx = {
+      ...BY_ROWS,
       account: shared.account,
       rows: async <Row>(statement: Statement) => {
         enter(!writesNothing(statement))

@@ -3,7 +3,6 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
-import { oneRow } from '../database/database.ts'
 import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Envelope, SealedPlace, Sealer } from '../envelope/envelope.ts'
@@ -90,10 +89,8 @@ export async function takeKey(
 ): Promise<Answer | undefined> {
   // Sent at once: the second statement begins when the key is taken, so it sees what whoever had it before has kept.
   const [{ taken }, kept] = await Promise.all([
-    oneRow<{ taken: boolean }>(
-      tx,
-      sql`select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${keyed.key}`}, 7305)) as "taken"`,
-    ),
+    tx.one<{ taken: boolean }>(sql`
+      select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${keyed.key}`}, 7305)) as "taken"`),
     findKept(tx, tx.account, keyed, realNow),
   ])
   if (!taken || kept.isLeased) throw keyInUse()
@@ -101,15 +98,13 @@ export async function takeKey(
 }
 
 const findKept = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) =>
-  oneRow<KeptRow>(
-    db,
-    sql`select exists (select 1 from leases
-                        where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${IS_HELD}) as "isLeased",
-               k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
-          from (values (1)) always
-          left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})
-            and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
-  )
+  db.one<KeptRow>(sql`
+    select exists (select 1 from leases
+                    where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${IS_HELD}) as "isLeased",
+           k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
+      from (values (1)) always
+      left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})
+        and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`)
 
 /**
  * Returns what was kept under the key, without taking it: before work that is slow and outside of the transaction. Throws a Fault where the

@@ -3,7 +3,6 @@ import { probeServer } from '../../../test/support/probe.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { conflict, Fault } from '../../kernel/fault.ts'
 import { Places } from '../places.ts'
-import { oneRow } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { text } from '../wire/fields.ts'
 import { objectOf, required } from '../wire/read.ts'
@@ -33,17 +32,13 @@ async function gatewayOperation() {
     begin: async (tx, _context, { body }, _record, _found, { begunIntent }) => {
       if (body.Text === 'forbidden') throw conflict('forbidden', 'Not this one.')
       if (begunIntent !== null) {
-        const { note } = await oneRow<{ note: string }>(
-          tx,
-          sql`select note from customer_notes where account_id = ${client.id} and note_id = ${begunIntent}`,
-        )
+        const { note } = await tx.one<{ note: string }>(sql`
+          select note from customer_notes where account_id = ${client.id} and note_id = ${begunIntent}`)
         if (note === 'open') return { intent: begunIntent, call: begunIntent }
       }
-      const { id } = await oneRow<{ id: bigint }>(
-        tx,
-        sql`insert into customer_notes (account_id, customer_id, created_at, note, note_type)
-            values (${client.id}, ${customer.customerID}, now(), 'open', 'General') returning note_id as "id"`,
-      )
+      const { id } = await tx.one<{ id: bigint }>(sql`
+        insert into customer_notes (account_id, customer_id, created_at, note, note_type)
+        values (${client.id}, ${customer.customerID}, now(), 'open', 'General') returning note_id as "id"`)
       return { intent: id, call: id }
     },
     call: async (_context, _input, intent) => {

@@ -1,6 +1,5 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Queryable } from '../database/database.ts'
-import { countOf, firstRow, oneRow } from '../database/database.ts'
 import { type Fragment, fragment, namesOf, NOTHING, sql } from '../database/sql.ts'
 import { countedFrom, type CountedList } from '../packed/declare.ts'
 import type { Answer } from './answer.ts'
@@ -74,17 +73,14 @@ export async function pageStart(db: Queryable, account: bigint, list: CountedLis
   const offset = start.skip
   if (offset < Number(BLOCK)) return start
   if (page.isNewestFirst) return newestStart(db, account, list, start)
-  const found = await firstRow<{ block: bigint; before: bigint; isBeyond: boolean }>(
-    db,
-    sql`
+  const found = await db.first<{ block: bigint; before: bigint; isBeyond: boolean }>(sql`
     with sums as (
       select block, records, sum(records) over (order by block)::bigint as through
         from list_blocks where account_id = ${account} and list = ${list.list})
     (select block, through - records as "before", false as "isBeyond" from sums where through > ${offset} order by block limit 1)
     union all
     (select block + 1, through, true from sums order by block desc limit 1)
-    order by "isBeyond" limit 1`,
-  )
+    order by "isBeyond" limit 1`)
   return found ? { fromId: found.block * BLOCK, skip: offset - Number(found.before) } : start
 }
 
@@ -94,17 +90,14 @@ async function newestStart(db: Queryable, account: bigint, list: CountedList, st
   const newest = await countFrom(db, account, list, fromBlock)
   const rest = start.skip - newest
   if (rest < 0) return start
-  const found = await firstRow<{ block: bigint; before: bigint }>(
-    db,
-    sql`
+  const found = await db.first<{ block: bigint; before: bigint }>(sql`
     with sums as (
       select block, records, sum(records) over (order by block desc)::bigint as through
         from list_blocks where account_id = ${account} and list = ${list.list})
     (select block + 1 as "block", through - records as "before" from sums where through > ${rest} order by block desc limit 1)
     union all
     (select block, through from sums order by block limit 1)
-    order by "block" desc limit 1`,
-  )
+    order by "block" desc limit 1`)
   return found ? { ...start, fromId: found.block * BLOCK, skip: rest - Number(found.before) } : start
 }
 
@@ -172,11 +165,9 @@ export async function countList(db: Queryable, account: bigint, list: CountedLis
 
 /** Returns how many records the blocks of a list count, and the first block that is not counted. */
 const countedBlocks = (db: Queryable, account: bigint, list: CountedList) =>
-  oneRow<{ counted: bigint; fromBlock: bigint }>(
-    db,
-    sql`select coalesce(sum(records), 0)::bigint as "counted", coalesce(max(block) + 1, 0) as "fromBlock"
-          from list_blocks where account_id = ${account} and list = ${list.list}`,
-  )
+  db.one<{ counted: bigint; fromBlock: bigint }>(sql`
+    select coalesce(sum(records), 0)::bigint as "counted", coalesce(max(block) + 1, 0) as "fromBlock"
+      from list_blocks where account_id = ${account} and list = ${list.list}`)
 
 const countFrom = (db: Queryable, account: bigint, list: CountedList, block: bigint): Promise<number> =>
-  countOf(db, sql`select ${countedFrom(account, list, block * BLOCK)} as "n"`)
+  db.count(sql`select ${countedFrom(account, list, block * BLOCK)} as "n"`)

@@ -1,7 +1,6 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Database, Transaction } from '../database/database.ts'
-import { firstRow } from '../database/database.ts'
 import { IS_HELD, type Lease, UNTIL } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Figure } from '../metrics.ts'
@@ -23,15 +22,13 @@ export const takeLongLease = async (
   { name, holder }: Lease,
   { kind, process, state, about, done, total }: LongState & { kind: LongKind; process: string },
 ): Promise<boolean> =>
-  (await firstRow(
-    tx,
-    sql`insert into leases (account_id, name, holder, leased_until, kind, state, about, begun_at, done, total, process)
-        values (${tx.account}, ${name}, ${holder}, ${UNTIL}, ${kind}, ${state}, ${about}, clock_timestamp(), ${done}, ${total}, ${process})
-        on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until, state = excluded.state,
-          about = excluded.about, begun_at = excluded.begun_at, done = excluded.done, total = excluded.total, process = excluded.process
-         where not (${IS_HELD})
-        returning holder`,
-  )) !== undefined
+  (await tx.first(sql`
+    insert into leases (account_id, name, holder, leased_until, kind, state, about, begun_at, done, total, process)
+    values (${tx.account}, ${name}, ${holder}, ${UNTIL}, ${kind}, ${state}, ${about}, clock_timestamp(), ${done}, ${total}, ${process})
+    on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until, state = excluded.state,
+      about = excluded.about, begun_at = excluded.begun_at, done = excluded.done, total = excluded.total, process = excluded.process
+     where not (${IS_HELD})
+    returning holder`)) !== undefined
 
 /** Renews the lease of a long operation with how it is now. `begun_at` is the moment at which its present state began. */
 export const updateLongLease = (
@@ -47,11 +44,9 @@ export const updateLongLease = (
 
 /** Finds the operation that holds a lease; undefined where none does. */
 export const findLongLease = (tx: Transaction, name: string) =>
-  firstRow<LongState & { begunAt: Instant }>(
-    tx,
-    sql`select state, about, done, total, begun_at as "begunAt" from leases
-         where account_id = ${tx.account} and name = ${name} and kind is not null and ${IS_HELD}`,
-  )
+  tx.first<LongState & { begunAt: Instant }>(sql`
+    select state, about, done, total, begun_at as "begunAt" from leases
+     where account_id = ${tx.account} and name = ${name} and kind is not null and ${IS_HELD}`)
 
 /** Long operation of any process. */
 export interface ListedOperation {

@@ -1,4 +1,4 @@
-import { firstRow, type Queryable } from '../database/database.ts'
+import type { Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 
 /** Statements about keys that seal documents, which belong to no account. */
@@ -10,7 +10,7 @@ export interface StoredSealKey {
 
 /** Finds the newest key. */
 export const findSealKey = (db: Queryable) =>
-  firstRow<StoredSealKey>(db, sql`select sealed_key as "sealedKey", certificate from find_seal_key()`)
+  db.first<StoredSealKey>(sql`select sealed_key as "sealedKey", certificate from find_seal_key()`)
 
 /** Keeps a key in the place of the newest one, named by its certificate; null: of none. Of several that are kept at once the first stays. */
 export const keepSealKey = (db: Queryable, { sealedKey, certificate }: StoredSealKey, inPlaceOf: Buffer | null) =>
