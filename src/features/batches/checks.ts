@@ -1,25 +1,17 @@
 import { amountText } from '../../kernel/currencies.ts'
-import type { Check, Report } from '../../platform/checks/difference.ts'
-import { eachPage } from '../../platform/checks/pages.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { type CheckedBatch, type CheckedLine, listBatchPage, listLinePage, listWaitingPage } from './checks-queries.ts'
 
 /** Checks that what went to a gateway is what the lines of its batch are, and that each state of a batch fits the results of its lines. */
 export const batches: Check = {
   name: 'batches',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listBatchPage(tx, tx.account, after, limit),
-      (page) => {
-        for (const batch of page) checkBatchSums(batch, report)
-      },
-    ),
+  run: eachRecord(listBatchPage, checkBatchSums),
 }
 
 function checkBatchSums(batch: CheckedBatch, report: Report): void {
   const { id, state, currency, sentCount, sentMinor, lineCount, totalMinor, withoutResult } = batch
   const text = (what: string, stored: string, expected: string) =>
-    report({ customerId: null, recordType: 'batch', recordId: id, what, stored, expected })
+    report({ recordType: 'batch', recordId: id, what, stored, expected })
   if (sentCount !== null && sentCount !== lineCount) text('lines sent', String(sentCount), String(lineCount))
   if (sentMinor !== null && sentMinor !== totalMinor)
     text('amount sent', amountText(sentMinor, currency), amountText(totalMinor, currency))
@@ -34,14 +26,7 @@ function checkBatchSums(batch: CheckedBatch, report: Report): void {
  */
 export const batchLines: Check = {
   name: 'lines of batches',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listLinePage(tx, tx.account, after, limit),
-      (page) => {
-        for (const line of page) checkLine(line, report)
-      },
-    ),
+  run: eachRecord(listLinePage, checkLine),
 }
 
 function checkLine(line: CheckedLine, report: Report): void {
@@ -62,20 +47,14 @@ function checkLine(line: CheckedLine, report: Report): void {
 /** Checks that nothing gives way to other money but lines of batches. */
 export const givingWay: Check = {
   name: 'payments that give way',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listWaitingPage(tx, tx.account, after, limit),
-      (page) => {
-        for (const { id, customerId } of page)
-          report({
-            customerId,
-            recordType: 'payment',
-            recordId: id,
-            what: 'whether it gives way',
-            stored: 'true',
-            expected: 'false, for it is in no batch',
-          })
-      },
-    ),
+  run: eachRecord(listWaitingPage, ({ id, customerId }, report) =>
+    report({
+      customerId,
+      recordType: 'payment',
+      recordId: id,
+      what: 'whether it gives way',
+      stored: 'true',
+      expected: 'false, for it is in no batch',
+    }),
+  ),
 }

@@ -1,7 +1,6 @@
 import { isUnbroken, mandateHash } from './evidence.ts'
-import type { Check, Report } from '../../platform/checks/difference.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { type CheckedMandate, listMandatePage } from './checks-queries.ts'
-import { eachPage } from '../../platform/checks/pages.ts'
 
 /**
  * Checks the evidence of mandates: each step holds the hash of the one before, the first is that it was made, a signed one ends with its signature and
@@ -9,14 +8,7 @@ import { eachPage } from '../../platform/checks/pages.ts'
  */
 export const emandates: Check = {
   name: 'evidence of mandates',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listMandatePage(tx, tx.account, after, limit),
-      (page) => {
-        for (const mandate of page) checkMandate(mandate, report)
-      },
-    ),
+  run: eachRecord(listMandatePage, checkMandate),
 }
 
 function checkMandate(mandate: CheckedMandate, report: Report): void {

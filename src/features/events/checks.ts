@@ -32,7 +32,6 @@ export const issuedEvents: Check = {
       for (const { firstInvoiceId, events, invoices } of await list(tx, tx.account)) {
         checked += 1
         report({
-          customerId: null,
           recordType: 'invoice',
           recordId: firstInvoiceId,
           what,
@@ -45,7 +44,6 @@ export const issuedEvents: Check = {
     const twice = await listEventsTwice(tx, tx.account)
     for (const { firstInvoiceId, last, next } of twice)
       report({
-        customerId: null,
         recordType: 'invoice',
         recordId: firstInvoiceId,
         what: 'last event of those issued with it',
@@ -56,7 +54,6 @@ export const issuedEvents: Check = {
     const { invoices, events } = await countIssuedInvoices(tx, tx.account)
     if (invoices !== events)
       report({
-        customerId: null,
         recordType: 'account',
         recordId: tx.account,
         what: 'events of issued invoices',
@@ -100,7 +97,6 @@ async function compare(
   const found = await foldEvents(tx, tx.account, before.seal, { from: before.below, below }, { goOn })
   if (found.events === events && found.seal.equals(seal)) return
   report({
-    customerId: null,
     recordType: 'event_seal',
     recordId: id,
     what: `events from ${before.below} up to below ${below}`,
@@ -119,7 +115,6 @@ export const deliveries: Check = {
     const differences = await listDeliveryDifferences(tx, tx.account)
     for (const { id, eventId, about, eventAbout } of differences)
       report({
-        customerId: null,
         recordType: 'webhook_delivery',
         recordId: id,
         what: `event ${eventId}`,

@@ -1,5 +1,6 @@
 import { amountText } from '../../kernel/currencies.ts'
-import type { Check } from '../../platform/checks/difference.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { eachPage } from '../../platform/checks/pages.ts'
 import {
   listChargeIdsTwice,
@@ -29,7 +30,7 @@ export const shapes: Check = {
         const byId = new Map(computed.map((shape) => [shape.id, shape]))
         for (const { id, hash, charges, taxes } of page) {
           const should = byId.get(id)
-          const about = { customerId: null, recordType: 'shape', recordId: id } as const
+          const about = { recordType: 'shape', recordId: id } as const
           if (should?.charges !== charges || should.taxes !== taxes)
             report({
               ...about,
@@ -59,7 +60,6 @@ export const lineIdentifiers: Check = {
       found += twice.length
       for (const { invoiceId, last, next } of twice)
         report({
-          customerId: null,
           recordType: 'invoice',
           recordId: invoiceId ?? 0n,
           what: `identifier of its last ${what}`,
@@ -74,26 +74,19 @@ export const lineIdentifiers: Check = {
 /** Charges on no invoice were billed at 0.00, or a correction downward that turned into a credit note; they have no tax. */
 export const zeroCharges: Check = {
   name: 'charges without an invoice',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listUninvoicedCharges(tx, tx.account, after, limit),
-      (charges) => {
-        for (const { currency, customerId, ...charge } of charges) {
-          checkCharge(charge, { customerId, currency, report })
-          const about = { customerId, recordType: 'charge', recordId: charge.id } as const
-          if (charge.netMinor > 0n)
-            report({ ...about, what: 'invoice', stored: 'none', expected: 'one, for its amount is above 0' })
-          if (charge.grossMinor !== charge.netMinor)
-            report({
-              ...about,
-              what: 'amount with tax',
-              stored: amountText(charge.grossMinor, currency),
-              expected: amountText(charge.netMinor, currency),
-            })
-        }
-      },
-    ),
+  run: eachRecord(listUninvoicedCharges, ({ currency, customerId, ...charge }, report) => {
+    checkCharge(charge, { customerId, currency, report })
+    const about = { customerId, recordType: 'charge', recordId: charge.id } as const
+    if (charge.netMinor > 0n)
+      report({ ...about, what: 'invoice', stored: 'none', expected: 'one, for its amount is above 0' })
+    if (charge.grossMinor !== charge.netMinor)
+      report({
+        ...about,
+        what: 'amount with tax',
+        stored: amountText(charge.grossMinor, currency),
+        expected: amountText(charge.netMinor, currency),
+      })
+  }),
 }
 
 /** Lines and taxes belong to an invoice that is there; for the sake of speed no foreign key ensures it. */
@@ -101,36 +94,25 @@ export const orphans: Check = {
   name: 'lines of invoices',
   isAtOnce: true,
   async run(tx, report, reading) {
-    const charges = await eachPage(
-      reading,
-      (after, limit) => listOrphanCharges(tx, tx.account, after, limit),
-      (rows) => {
-        for (const { id, of } of rows)
-          report({
-            customerId: null,
-            recordType: 'charge',
-            recordId: id,
-            what: of === null ? 'subscription' : 'invoice',
-            stored: of === null ? 'one that is not there' : String(of),
-            expected: 'one that exists',
-          })
-      },
-    )
-    const taxes = await eachPage(
-      reading,
-      (after, limit) => listOrphanTaxes(tx, tx.account, after, limit),
-      (rows) => {
-        for (const { of } of rows)
-          report({
-            customerId: null,
-            recordType: 'invoice',
-            recordId: of,
-            what: 'a tax',
-            stored: `of invoice ${of}`,
-            expected: 'of an invoice that exists',
-          })
-      },
-    )
-    return charges + taxes
+    const charges = await eachRecord(listOrphanCharges, reportOrphan)(tx, report, reading)
+    return charges + (await eachRecord(listOrphanTaxes, reportOrphanTax)(tx, report, reading))
   },
 }
+
+const reportOrphan = ({ id, of }: { id: Id; of: Id | null }, report: Report): void =>
+  report({
+    recordType: 'charge',
+    recordId: id,
+    what: of === null ? 'subscription' : 'invoice',
+    stored: of === null ? 'one that is not there' : String(of),
+    expected: 'one that exists',
+  })
+
+const reportOrphanTax = ({ of }: { of: Id }, report: Report): void =>
+  report({
+    recordType: 'invoice',
+    recordId: of,
+    what: 'a tax',
+    stored: `of invoice ${of}`,
+    expected: 'of an invoice that exists',
+  })

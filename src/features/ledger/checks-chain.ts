@@ -227,7 +227,7 @@ async function checkSeal(tx: Transaction, report: Report): Promise<void> {
     eventSeal: newest?.eventSealId == null ? null : await findSealOfEvents(tx, tx.account, newest.eventSealId),
   })
   if (!newest && should.heads === 0n) return
-  const about = { customerId: null, recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
+  const about = { recordType: 'ledger_seal', recordId: newest?.id ?? 0n } as const
   if (!newest) report({ ...about, what: 'newest seal', stored: 'none', expected: `one of ${should.heads} chains` })
   else if (!newest.seal.equals(should.seal) || newest.heads !== should.heads || newest.batches !== should.batches)
     report({

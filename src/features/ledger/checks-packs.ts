@@ -61,7 +61,7 @@ const rangeOf = ({ id, firstInvoiceId, customerIds }: StoredPack): InvoiceRange 
 })
 
 function checkBatch({ batch, identifiers }: ReadBatch, shapes: Shapes, checked: Map<Id, string>, report: Report): void {
-  const about = { customerId: null, recordType: 'ledger_batch', recordId: batch.id } as const
+  const about = { recordType: 'ledger_batch', recordId: batch.id } as const
   const members = membersOf(batch)
   const days: IsoDate[] = []
   let entries = 0
@@ -90,7 +90,7 @@ interface ReadBatch {
   identifiers: string
 }
 
-type About = { customerId: null; recordType: 'ledger_batch'; recordId: Id }
+type About = { recordType: 'ledger_batch'; recordId: Id }
 
 /** Compares the days by which a batch is found with those of its entries. */
 function checkDays(
@@ -153,7 +153,6 @@ export const batchPlaces: Check = {
     const rows = await listMisplacedBatches(tx, tx.account)
     for (const { id, what, twice } of rows)
       report({
-        customerId: null,
         recordType: 'ledger_batch',
         recordId: id,
         what: what === 'invoices' ? `invoice ${twice}` : `entry ${twice}`,

@@ -1,7 +1,6 @@
 import { LEDGER_ACCOUNTS, LEDGER_EVENTS, LEDGER_RECORD_TYPES } from '../../engine/money/postings.ts'
 import { amountText } from '../../kernel/currencies.ts'
-import type { Check } from '../../platform/checks/difference.ts'
-import { eachPage } from '../../platform/checks/pages.ts'
+import { type Check, eachRecord } from '../../platform/checks/difference.ts'
 import { listDayDifferences, listMalformedEntries } from './checks-queries.ts'
 
 const KNOWN = { words: LEDGER_ACCOUNTS, types: LEDGER_RECORD_TYPES, events: LEDGER_EVENTS }
@@ -10,22 +9,18 @@ const KNOWN = { words: LEDGER_ACCOUNTS, types: LEDGER_RECORD_TYPES, events: LEDG
 export const entriesBalance: Check = {
   name: 'ledger balance',
   isAtOnce: true,
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listMalformedEntries(tx, tx.account, after, KNOWN, limit),
-      (page) => {
-        for (const { id, customerId, event, debit, credit, amountMinor, currency } of page)
-          report({
-            customerId,
-            recordType: 'ledger_entry',
-            recordId: id,
-            what: `entry ${event}`,
-            stored: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
-            expected: 'an amount above 0 from one account to another',
-          })
-      },
-    ),
+  run: eachRecord(
+    (tx, account, after, limit) => listMalformedEntries(tx, account, after, KNOWN, limit),
+    ({ id, customerId, event, debit, credit, amountMinor, currency }, report) =>
+      report({
+        customerId,
+        recordType: 'ledger_entry',
+        recordId: id,
+        what: `entry ${event}`,
+        stored: `${debit} → ${credit} ${amountText(amountMinor, currency)}`,
+        expected: 'an amount above 0 from one account to another',
+      }),
+  ),
 }
 
 /** Sums of the ledger by day, from which reports are read: each is what the entries below their mark come to. */
@@ -37,7 +32,6 @@ export const ledgerDays: Check = {
     const differences = await listDayDifferences(tx, tx.account)
     for (const { dated, currency, debit, credit, taxName, storedMinor, postedMinor } of differences)
       report({
-        customerId: null,
         recordType: 'account',
         recordId: tx.account,
         what: `sum of ${dated}, ${debit} → ${credit}${taxName === null ? '' : ` ${taxName}`},`,

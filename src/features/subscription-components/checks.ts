@@ -32,7 +32,6 @@ export const usageEvents: Check = {
         const ids = page.map(({ id }) => id)
         for (const { id, reports, alike } of await listBatchDifferences(tx, tx.account, ids))
           report({
-            customerId: null,
             recordType: 'usage_batch',
             recordId: id,
             what: 'reports that are as they are stored',

@@ -1,6 +1,5 @@
 import { later } from '../../kernel/calendar.ts'
-import type { Check, Report } from '../../platform/checks/difference.ts'
-import { eachPage } from '../../platform/checks/pages.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { type CheckedAllocation, listAllocationPage } from './allocations-queries.ts'
 
 const WORDS = {
@@ -16,17 +15,11 @@ const WORDS = {
  */
 export const allocations: Check = {
   name: 'allocations',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listAllocationPage(tx, tx.account, after, limit),
-      (page) => {
-        for (const one of page) if (!one.isEnded) checkAllocation(one, report)
-      },
-    ),
+  run: eachRecord(listAllocationPage, checkAllocation),
 }
 
 function checkAllocation(one: CheckedAllocation, report: Report): void {
+  if (one.isEnded) return
   const text = (what: string, stored: string, expected: string) =>
     report({ customerId: one.customerId, recordType: 'allocation', recordId: one.id, what, stored, expected })
   const side = (kind: keyof typeof WORDS, id: bigint, customerId: bigint | null) => {

@@ -10,7 +10,6 @@ export const counts: Check = {
     const differences = await listCountDifferences(tx, tx.account)
     for (const { list, block, records, counted } of differences)
       report({
-        customerId: null,
         recordType: 'list',
         recordId: block,
         what: `records of ${list} counted in this block`,

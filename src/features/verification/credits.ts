@@ -3,17 +3,19 @@ import { recomputeCredit } from '../../engine/subscription/credits.ts'
 import { digitsOf, amountText } from '../../kernel/currencies.ts'
 import { decimalText } from '../../kernel/decimal.ts'
 import { rateOf, sumMinor } from '../../kernel/money.ts'
-import { type Check, type Report } from '../../platform/checks/difference.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { eachPage } from '../../platform/checks/pages.ts'
 import {
   type CheckedNote,
   type CheckedNoteLine,
   type CheckedNoteTax,
+  type CreditedCharge,
   listCreditedDifferences,
   listNoteLines,
   listNotePage,
   listCheckedNoteTaxes,
   listTaxesTakenTooFar,
+  type TakenTax,
 } from './credits-queries.ts'
 
 /** Credit notes of the service follow from their lines, lines from the unused days of their charges; nothing is given back twice. */
@@ -108,44 +110,36 @@ export const creditedCharges: Check = {
   name: 'credited charges',
   isAtOnce: true,
   async run(tx, report, reading) {
-    const charges = await eachPage(
-      reading,
-      (after, limit) => listCreditedDifferences(tx, tx.account, after, limit),
-      (rows) => {
-        for (const { id, customerId, currency, netMinor, creditedMinor, givenMinor } of rows) {
-          const about = { customerId, recordType: 'charge', recordId: id } as const
-          if (creditedMinor !== givenMinor)
-            report({
-              ...about,
-              what: 'what was given back of it',
-              stored: amountText(creditedMinor, currency),
-              expected: amountText(givenMinor, currency),
-            })
-          if (givenMinor > netMinor || creditedMinor > netMinor)
-            report({
-              ...about,
-              what: 'credits of it',
-              stored: amountText(givenMinor > creditedMinor ? givenMinor : creditedMinor, currency),
-              expected: `at most its amount, ${amountText(netMinor, currency)}`,
-            })
-        }
-      },
-    )
-    const taxes = await eachPage(
-      reading,
-      (after, limit) => listTaxesTakenTooFar(tx, tx.account, after, limit),
-      (rows) => {
-        for (const { id, customerId, currency, name, amountMinor, takenMinor } of rows)
-          report({
-            customerId,
-            recordType: 'invoice',
-            recordId: id,
-            what: `tax ${name} taken back by credit notes`,
-            stored: amountText(takenMinor, currency),
-            expected: `at most what was charged, ${amountText(amountMinor, currency)}`,
-          })
-      },
-    )
-    return charges + taxes
+    const charges = await eachRecord(listCreditedDifferences, reportCredited)(tx, report, reading)
+    return charges + (await eachRecord(listTaxesTakenTooFar, reportTaken)(tx, report, reading))
   },
 }
+
+function reportCredited(charge: CreditedCharge, report: Report): void {
+  const { id, customerId, currency, netMinor, creditedMinor, givenMinor } = charge
+  const about = { customerId, recordType: 'charge', recordId: id } as const
+  if (creditedMinor !== givenMinor)
+    report({
+      ...about,
+      what: 'what was given back of it',
+      stored: amountText(creditedMinor, currency),
+      expected: amountText(givenMinor, currency),
+    })
+  if (givenMinor > netMinor || creditedMinor > netMinor)
+    report({
+      ...about,
+      what: 'credits of it',
+      stored: amountText(givenMinor > creditedMinor ? givenMinor : creditedMinor, currency),
+      expected: `at most its amount, ${amountText(netMinor, currency)}`,
+    })
+}
+
+const reportTaken = (tax: TakenTax, report: Report): void =>
+  report({
+    customerId: tax.customerId,
+    recordType: 'invoice',
+    recordId: tax.id,
+    what: `tax ${tax.name} taken back by credit notes`,
+    stored: amountText(tax.takenMinor, tax.currency),
+    expected: `at most what was charged, ${amountText(tax.amountMinor, tax.currency)}`,
+  })

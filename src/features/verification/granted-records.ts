@@ -1,5 +1,5 @@
 import { amountText } from '../../kernel/currencies.ts'
-import { type Check, type Report } from '../../platform/checks/difference.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { NOTHING_APPLIED } from './invoices.ts'
 import {
   type CheckedPayment,
@@ -17,14 +17,7 @@ import { type AppliedTo, listAppliedTo } from './invoices-queries.ts'
 
 export const payments: Check = {
   name: 'payments',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listPaymentPage(tx, tx.account, after, limit),
-      (page) => {
-        for (const payment of page) checkPayment(payment, report)
-      },
-    ),
+  run: eachRecord(listPaymentPage, checkPayment),
 }
 
 function checkPayment(payment: CheckedPayment, report: Report): void {

@@ -32,7 +32,6 @@ export const invoiceNumbers: Check = {
     const gaps = await listInvoiceGaps(tx, account, GAPS_MAX)
     if (nextInvoiceNumber <= last)
       report({
-        customerId: null,
         recordType: 'account',
         recordId: account,
         what: 'next invoice number',
@@ -91,7 +90,6 @@ export const creditNumbers: Check = {
     const raises = givenUp.map(({ number }) => ({ from: number, to: number + 1n }))
     for (const { from, until } of gaps.flatMap((gap) => unexplainedOf(gap, raises) ?? []))
       report({
-        customerId: null,
         recordType: 'account',
         recordId: account,
         what: 'numbers of credit notes',

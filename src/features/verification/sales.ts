@@ -1,19 +1,11 @@
 import { amountText } from '../../kernel/currencies.ts'
-import type { Check, Report } from '../../platform/checks/difference.ts'
-import { eachPage } from '../../platform/checks/pages.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { type CheckedSale, listSalePage } from './sales-queries.ts'
 
 /** Checks that the charge of a capture session is one payment once a customer has it, and none before or when it was given back. */
 export const sales: Check = {
   name: 'sales of capture sessions',
-  run: (tx, report, reading) =>
-    eachPage(
-      reading,
-      (after, limit) => listSalePage(tx, tx.account, after, limit),
-      (page) => {
-        for (const sale of page) checkSale(sale, report)
-      },
-    ),
+  run: eachRecord(listSalePage, checkSale),
 }
 
 function checkSale(sale: CheckedSale, report: Report): void {

@@ -12,7 +12,7 @@ import { groupBy } from '../../kernel/grouping.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { Check, Report } from '../../platform/checks/difference.ts'
+import { type Check, eachRecord, type Report } from '../../platform/checks/difference.ts'
 import { listPostedInvoiceTaxes, listSettlements, type StoredSettlement } from './expected-postings-queries.ts'
 import { eachPage } from '../../platform/checks/pages.ts'
 import {
@@ -43,21 +43,9 @@ export const settlements: Check = {
       ['invoice', listInvoicesSettledWrong],
     ] as const
     for (const [recordType, list] of sums)
-      await eachPage(
-        reading,
-        (after, limit) => list(tx, tx.account, after, limit),
-        (rows) => rows.forEach((row) => reportSum(recordType, row, report)),
-      )
-    await eachPage(
-      reading,
-      (after, limit) => listOverRelieved(tx, tx.account, after, limit),
-      (rows) => rows.forEach((row) => reportRelieved(row, report)),
-    )
-    await eachPage(
-      reading,
-      (after, limit) => listEndedWrong(tx, tx.account, after, limit),
-      (rows) => rows.forEach((row) => reportEnded(row, report)),
-    )
+      await eachRecord(list, (row, report) => reportSum(recordType, row, report))(tx, report, reading)
+    await eachRecord(listOverRelieved, reportRelieved)(tx, report, reading)
+    await eachRecord(listEndedWrong, reportEnded)(tx, report, reading)
     return count
   },
 }

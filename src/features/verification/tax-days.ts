@@ -14,7 +14,6 @@ export const taxDays: Check = {
       const text = (base: bigint, output: bigint) =>
         `${amountText(output, day.currency)} on ${amountText(base, day.currency)}`
       report({
-        customerId: null,
         recordType: 'account',
         recordId: tx.account,
         what: `tax of ${day.dated}, ${nameOf(day)},`,

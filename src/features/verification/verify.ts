@@ -73,7 +73,7 @@ async function runChecks(
     const reportOne: Report = (difference) => {
       found.differences += 1
       if (check.isOfSeals) found.isChained = false
-      report({ ...difference, account: tx.account, check: check.name })
+      report({ customerId: null, ...difference, account: tx.account, check: check.name })
     }
     const looked = await runCheck(tx, check, reportOne, {
       goOn,
@@ -95,7 +95,6 @@ async function runCheck(tx: Transaction, check: Check, report: Report, reading: 
   } catch (error) {
     if (!isOfStored(error)) throw error
     report({
-      customerId: null,
       recordType: 'account',
       recordId: tx.account,
       what: 'what is stored',

@@ -1,6 +1,6 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../database/database.ts'
-import type { CheckReading } from './pages.ts'
+import { type CheckReading, eachPage } from './pages.ts'
 
 /** Differences that a verification finds: places where the books do not follow from their own facts. */
 
@@ -45,8 +45,10 @@ export interface Difference {
   expected: string
 }
 
-/** Takes a difference at once, so that none has to be kept. */
-export type Report = (difference: Omit<Difference, 'account' | 'check'>) => void
+/** Takes a difference at once, so that none has to be kept. One without a customer is about none. */
+export type Report = (
+  difference: Omit<Difference, 'account' | 'check' | 'customerId'> & { customerId?: Difference['customerId'] },
+) => void
 
 /**
  * Check of a rule that must hold for every account. It reads in pages within the transaction, whose snapshot all checks share, and returns
@@ -60,6 +62,19 @@ export interface Check {
   isOfSeals?: true
   run(tx: Transaction, report: Report, reading: CheckReading): Promise<number>
 }
+
+/** Makes what a check does that looks at each record of a list on its own. */
+export const eachRecord =
+  <Row extends { id: Id }>(
+    list: (tx: Transaction, account: AccountId, after: Id, limit: number) => Promise<readonly Row[]>,
+    look: (row: Row, report: Report) => void,
+  ): Check['run'] =>
+  (tx, report, reading) =>
+    eachPage(
+      reading,
+      (after, limit) => list(tx, tx.account, after, limit),
+      (rows) => rows.forEach((row) => look(row, report)),
+    )
 
 /** Returns the text of a difference: "invoice 12 of customer 5: total says 31.00 USD, should say 32.00 USD" */
 export function differenceText({ recordType, recordId, customerId, what, stored, expected }: Difference): string {
