@@ -53,7 +53,6 @@ async function answerAccount(db: Queryable, { account }: RequestContext): Promis
 const settings = ({ forgetAccount, onZoneChanged }: Deps): Operation[] => [
   lookupOperation({
     id: 'getAccount',
-    method: 'GET',
     path: '/v1/account',
     tag,
     summary: 'Read the settings of the account',
@@ -85,7 +84,6 @@ const settings = ({ forgetAccount, onZoneChanged }: Deps): Operation[] => [
 const logo: Operation[] = [
   lookupOperation({
     id: 'getLogo',
-    method: 'GET',
     path: '/v1/account/logo',
     tag,
     summary: 'Download the logo of the account',
@@ -124,7 +122,6 @@ const logo: Operation[] = [
     path: '/v1/account/logo',
     tag,
     summary: 'Take away the logo of the account',
-    success: { status: 204 },
     refusals: { 404: 'The account has no logo' },
     record: (tx) => presentLogo(tx, tx.account),
     etag: logoEtag,

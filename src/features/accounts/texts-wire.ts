@@ -1,5 +1,4 @@
 import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { byLanguage, LANGUAGES_MAX } from '../../platform/wire/by-language.ts'
 import { longText } from '../../platform/wire/fields.ts'
 import { type Field, objectOf, optional, REFUSED } from '../../platform/wire/read.ts'
@@ -13,9 +12,9 @@ import type { AccountTexts } from './texts.ts'
 const LETTERS_MAX = 100_000
 
 const texts = {
-  Notes: described(optional(longText()), 'The notes that invoices carry which have none of their own.'),
-  Terms: described(optional(longText()), 'The terms of payment that invoices carry which have none of their own.'),
-  BankDetails: described(optional(longText()), 'The bank account to which customers pay; it stands on invoices.'),
+  Notes: optional(longText(), 'The notes that invoices carry which have none of their own.'),
+  Terms: optional(longText(), 'The terms of payment that invoices carry which have none of their own.'),
+  BankDetails: optional(longText(), 'The bank account to which customers pay; it stands on invoices.'),
 }
 const textsIn = objectOf(whenLeftOut(texts, { Notes: LEFT_OUT.none, Terms: LEFT_OUT.none, BankDetails: LEFT_OUT.none }))
 

@@ -1,5 +1,5 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described, leftOut } from '../../platform/wire/described.ts'
+import { leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -8,7 +8,7 @@ import { currencyCode, date, email, flag, languageTag, longText, text, whole } f
 import { type BodyOf, objectOf, optional, type Properties } from '../../platform/wire/read.ts'
 import {
   orNull,
-  outDate,
+  outDay,
   outFlag,
   outId,
   outInteger,
@@ -27,48 +27,40 @@ const LEAD_DAYS_MAX = 90
 
 export const AccountOut = outObject(
   {
-    AccountID: described(outId(), identifies('account')),
-    Name: described(outText(), 'The name of the account; it stands on documents, pages and mails.'),
-    Mode: described(
-      outWord(['test', 'live'] as const),
+    AccountID: outId(identifies('account')),
+    Name: outText('The name of the account; it stands on documents, pages and mails.'),
+    Mode: outWord(
+      ['test', 'live'] as const,
       'Whether the account is for tests, with a clock that can be moved, or live.',
     ),
-    TimeZone: described(outText(), 'The time zone (IANA name) whose calendar decides which day it is.'),
-    CurrencyCode: described(outText(), SHARED.CurrencyCode),
-    Email: described(orNull(outText()), SHARED.Email),
-    Tel: described(orNull(outText()), SHARED.Tel),
-    WebPage: described(orNull(outText()), 'The address of the website.'),
-    Address1: described(orNull(outText()), SHARED.Address1),
-    Address2: described(orNull(outText()), SHARED.Address2),
-    City: described(orNull(outText()), SHARED.City),
-    State: described(orNull(outText()), 'The state or province of the address.'),
-    Country: described(orNull(outText()), 'The name of the country.'),
-    ZipCode: described(orNull(outText()), SHARED.ZipCode),
-    VatNo: described(
-      orNull(outText()),
-      'The VAT number, which decides with the country which taxes hold and stands on documents.',
-    ),
-    BankDetails: described(orNull(outText()), 'The bank account to which customers pay; it stands on invoices.'),
-    Locale: described(outText(), 'The language of documents and mails, as `de` or `en-GB`.'),
-    Notes: described(orNull(outText()), 'The notes that invoices carry which have none of their own.'),
-    Terms: described(orNull(outText()), 'The terms of payment that invoices carry which have none of their own.'),
+    TimeZone: outText('The time zone (IANA name) whose calendar decides which day it is.'),
+    CurrencyCode: outText(SHARED.CurrencyCode),
+    Email: orNull(outText(SHARED.Email)),
+    Tel: orNull(outText(SHARED.Tel)),
+    WebPage: orNull(outText('The address of the website.')),
+    Address1: orNull(outText(SHARED.Address1)),
+    Address2: orNull(outText(SHARED.Address2)),
+    City: orNull(outText(SHARED.City)),
+    State: orNull(outText('The state or province of the address.')),
+    Country: orNull(outText('The name of the country.')),
+    ZipCode: orNull(outText(SHARED.ZipCode)),
+    VatNo: orNull(outText('The VAT number, which decides with the country which taxes hold and stands on documents.')),
+    BankDetails: orNull(outText('The bank account to which customers pay; it stands on invoices.')),
+    Locale: outText('The language of documents and mails, as `de` or `en-GB`.'),
+    Notes: orNull(outText('The notes that invoices carry which have none of their own.')),
+    Terms: orNull(outText('The terms of payment that invoices carry which have none of their own.')),
     Texts: orNull(outAccountTexts()),
-    PaymentTermDays: described(outInteger(), 'After how many days invoices are due.'),
-    numDaysBeforeToInv: described(outInteger(), SHARED.numDaysBeforeToInv),
+    PaymentTermDays: outInteger('After how many days invoices are due.'),
+    numDaysBeforeToInv: outInteger(SHARED.numDaysBeforeToInv),
     NextInvoiceNum: outId('The number that the next issued invoice gets'),
-    isAutoApplyUnallocated: described(
-      outFlag(),
-      'Whether new invoices are paid from unallocated money of their customer.',
-    ),
-    MailFrom: described(orNull(outText()), 'The address that mails come from.'),
-    Colour: orNull(outText({ description: 'Behind white letters, on pages; ours where they could not be read on it' })),
-    TestMailTo: described(
-      orNull(outText()),
-      'The one address to which mail of a test account goes; null holds all of it back.',
-    ),
-    LockDate: described(
-      orNull(outDate('Calendar date')),
-      'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
+    isAutoApplyUnallocated: outFlag('Whether new invoices are paid from unallocated money of their customer.'),
+    MailFrom: orNull(outText('The address that mails come from.')),
+    Colour: orNull(outText('Behind white letters, on pages; ours where they could not be read on it')),
+    TestMailTo: orNull(outText('The one address to which mail of a test account goes; null holds all of it back.')),
+    LockDate: orNull(
+      outDay(
+        'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
+      ),
     ),
   },
   'Account',
@@ -84,8 +76,8 @@ export const NewAccountOut = outObject({
 
 /** The record of the event of a raised NextInvoiceNum. */
 export const ChangedLockDateOut = outObject({
-  From: orNull(outDate('Calendar date')),
-  To: orNull(outDate('Calendar date')),
+  From: orNull(outDay()),
+  To: orNull(outDay()),
 })
 export const RaisedNumberOut = outObject({ From: outId(), To: outId() })
 
@@ -130,86 +122,76 @@ export function accountEtag(a: AccountSettings): string {
 }
 
 const inputs = {
-  Name: described(optional(text()), 'The name of the account; it stands on documents, pages and mails.', LEFT_OUT.kept),
-  TimeZone: described(
-    optional(
-      text({
-        check: (zone) =>
-          isZone(zone) ? undefined : 'must be a time zone of the IANA database, such as Africa/Johannesburg',
-      }),
-    ),
+  Name: optional(text(), 'The name of the account; it stands on documents, pages and mails.', LEFT_OUT.kept),
+  TimeZone: optional(
+    text({
+      check: (zone) =>
+        isZone(zone) ? undefined : 'must be a time zone of the IANA database, such as Africa/Johannesburg',
+    }),
     'The time zone (IANA name) whose calendar decides which day it is.',
     LEFT_OUT.kept,
   ),
-  CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode, LEFT_OUT.kept),
-  Email: described(optional(email()), SHARED.Email, LEFT_OUT.keptOrCleared),
-  Tel: described(optional(text()), SHARED.Tel, LEFT_OUT.keptOrCleared),
-  WebPage: described(optional(text()), 'The address of the website.', LEFT_OUT.keptOrCleared),
-  Address1: described(optional(text()), SHARED.Address1, LEFT_OUT.keptOrCleared),
-  Address2: described(optional(text()), SHARED.Address2, LEFT_OUT.keptOrCleared),
-  City: described(optional(text()), SHARED.City, LEFT_OUT.keptOrCleared),
-  State: described(optional(text()), 'The state or province of the address of the account.', LEFT_OUT.keptOrCleared),
-  Country: described(optional(text()), 'The name of the country.', LEFT_OUT.keptOrCleared),
-  ZipCode: described(optional(text()), SHARED.ZipCode, LEFT_OUT.keptOrCleared),
-  VatNo: described(
-    optional(text({ takesNumbers: true })),
+  CurrencyCode: optional(currencyCode(), SHARED.CurrencyCode, LEFT_OUT.kept),
+  Email: optional(email(), SHARED.Email, LEFT_OUT.keptOrCleared),
+  Tel: optional(text(), SHARED.Tel, LEFT_OUT.keptOrCleared),
+  WebPage: optional(text(), 'The address of the website.', LEFT_OUT.keptOrCleared),
+  Address1: optional(text(), SHARED.Address1, LEFT_OUT.keptOrCleared),
+  Address2: optional(text(), SHARED.Address2, LEFT_OUT.keptOrCleared),
+  City: optional(text(), SHARED.City, LEFT_OUT.keptOrCleared),
+  State: optional(text(), 'The state or province of the address of the account.', LEFT_OUT.keptOrCleared),
+  Country: optional(text(), 'The name of the country.', LEFT_OUT.keptOrCleared),
+  ZipCode: optional(text(), SHARED.ZipCode, LEFT_OUT.keptOrCleared),
+  VatNo: optional(
+    text({ takesNumbers: true }),
     'The VAT number, which decides with the country which taxes hold and stands on documents.',
     LEFT_OUT.keptOrCleared,
   ),
-  BankDetails: described(
-    optional(longText()),
+  BankDetails: optional(
+    longText(),
     'The bank account to which customers pay; it stands on invoices.',
     LEFT_OUT.keptOrCleared,
   ),
-  Locale: described(
-    optional(languageTag()),
+  Locale: optional(
+    languageTag(),
     'The language of documents and mails, as `de` or `en-GB`.',
     'Left out, it stays as it is; null makes it `en`.',
   ),
-  Notes: described(
-    optional(longText()),
-    'The notes that invoices carry which have none of their own.',
-    LEFT_OUT.keptOrCleared,
-  ),
-  Terms: described(
-    optional(longText()),
+  Notes: optional(longText(), 'The notes that invoices carry which have none of their own.', LEFT_OUT.keptOrCleared),
+  Terms: optional(
+    longText(),
     'The terms of payment that invoices carry which have none of their own.',
     LEFT_OUT.keptOrCleared,
   ),
   Texts: leftOut(optional(accountTexts()), LEFT_OUT.keptOrCleared),
-  PaymentTermDays: described(
-    optional(whole(0, PAYMENT_TERM_DAYS_MAX)),
+  PaymentTermDays: optional(
+    whole(0, PAYMENT_TERM_DAYS_MAX),
     'After how many days invoices are due.',
     'Left out, it stays as it is; null makes it 0.',
   ),
-  numDaysBeforeToInv: described(
-    optional(whole(0, LEAD_DAYS_MAX)),
+  numDaysBeforeToInv: optional(
+    whole(0, LEAD_DAYS_MAX),
     SHARED.numDaysBeforeToInv,
     'Left out, it stays as it is; null makes it 0.',
   ),
-  NextInvoiceNum: described(
-    optional(whole(1, INVOICE_NUMBER_MAX)),
-    'The number that the next invoice gets.',
-    LEFT_OUT.kept,
-  ),
-  isAutoApplyUnallocated: described(
-    optional(flag()),
+  NextInvoiceNum: optional(whole(1, INVOICE_NUMBER_MAX), 'The number that the next invoice gets.', LEFT_OUT.kept),
+  isAutoApplyUnallocated: optional(
+    flag(),
     'Whether new invoices are paid from unallocated money of their customer.',
     'Left out, it stays as it is; null makes it true.',
   ),
-  MailFrom: described(optional(email()), 'The address that mails come from.', LEFT_OUT.keptOrCleared),
-  Colour: described(
-    optional(text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') })),
+  MailFrom: optional(email(), 'The address that mails come from.', LEFT_OUT.keptOrCleared),
+  Colour: optional(
+    text({ check: (colour) => (isColour(colour) ? undefined : 'must be a colour such as #1d4f73') }),
     'The colour of documents and pages, as `#1d4f73`; null is the one of the service.',
     LEFT_OUT.keptOrCleared,
   ),
-  TestMailTo: described(
-    optional(email()),
+  TestMailTo: optional(
+    email(),
     'The one address to which mail of a test account goes; null holds all of it back.',
     LEFT_OUT.keptOrCleared,
   ),
-  LockDate: described(
-    optional(date()),
+  LockDate: optional(
+    date(),
     'The last day that is closed in the books: nothing dated on it or before is added or changed; null where none is.',
     LEFT_OUT.keptOrCleared,
   ),

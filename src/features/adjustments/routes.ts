@@ -84,7 +84,6 @@ const reading: Operation[] = [
   }),
   lookupOperation({
     id: 'getAdjustment',
-    method: 'GET',
     path: '/v1/adjustment/get',
     tag,
     summary: 'Read a positive or negative adjustment',
@@ -162,7 +161,6 @@ const writing: Operation[] = [
     tag,
     summary: 'Correct an adjustment and its allocations; of a positive one these stay when no list is sent',
     body: EditIn,
-    success: { status: 204 },
     representation: {
       schema: adjustmentShape.schema,
       headers: ['ETag'],
@@ -189,7 +187,6 @@ const writing: Operation[] = [
     body: NamingIn,
     isBodyOptional: true,
     takesAnyBody: true,
-    success: { status: 204 },
     refusals: { 404: 'The customer has no such adjustment', 409: 'Money is allocated to the positive adjustment' },
     record: async (tx, _context, { query, body }) => locked(tx, deletedName(query, body)),
     etag: etagOfRecord,

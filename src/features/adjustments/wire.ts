@@ -1,4 +1,4 @@
-import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described, leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { NEGATIVE_KINDS, type NegativeKind, POSITIVE_KINDS, type PositiveKind } from '../../engine/money/postings.ts'
@@ -38,7 +38,7 @@ export const adjustmentEtag = (record: AdjustmentRecord): string =>
   isPositive(record) ? moneyEtag(positiveShape, record) : moneyEtag(negativeShape, record)
 
 export const adjustmentShape = recordShape<AdjustmentRecord>()('AdjustmentAnswer', {
-  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
+  isSuccess: [outFlag('Always true: a request that fails is answered by its status.'), () => true],
   adjustment: [
     described(
       { schema: { anyOf: [positiveShape.schema, negativeShape.schema] }, write: (text: string) => text },
@@ -47,49 +47,40 @@ export const adjustmentShape = recordShape<AdjustmentRecord>()('AdjustmentAnswer
     (record, writing) =>
       isPositive(record) ? positiveShape.write(record, writing) : negativeShape.write(record, writing),
   ],
-  type: [described(outWord(TYPES), 'The side of the adjustment.'), ({ kind }) => typeOf(kind)],
+  type: [outWord(TYPES, 'The side of the adjustment.'), ({ kind }) => typeOf(kind)],
 })
 
 export const AddedOut = outObject(
   {
-    isSuccess: described(outFlag(), 'Always true: a request that fails is answered by its status.'),
-    AdjustmentID: described(outId(), identifies('adjustment')),
-    Type: described(outWord(TYPES), 'The side to which the adjustment was added.'),
+    isSuccess: outFlag('Always true: a request that fails is answered by its status.'),
+    AdjustmentID: outId(identifies('adjustment')),
+    Type: outWord(TYPES, 'The side to which the adjustment was added.'),
   },
   'AdjustmentAdded',
 )
 
 const listedShape = recordShape<ListedAdjustment>()(undefined, {
-  adjustmentID: [described(outId(), identifies('adjustment')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  Date: described(
-    dayColumn(({ dated }) => dated),
-    'The day of the adjustment.',
-  ),
+  adjustmentID: [outId(identifies('adjustment')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  Date: dayColumn(({ dated }) => dated, 'The day of the adjustment.'),
   DueDate: [
     orNull(outDate('Calendar date; of positive ones only')),
     ({ dueDate }, { timeZone }) => (dueDate === null ? null : dateWithOffset(dueDate, timeZone)),
   ],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
-  Amount: described(
-    amountColumn(({ amountMinor }) => amountMinor),
-    'The amount of the adjustment, over 0 on either side.',
-  ),
-  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
-  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
-  AdjustmentType: [described(outWord(KINDS), 'The kind of adjustment.'), ({ kind }) => kind],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
+  Amount: amountColumn(({ amountMinor }) => amountMinor, 'The amount of the adjustment, over 0 on either side.'),
+  Ref: [orNull(outText(SHARED.Ref)), ({ ref }) => ref],
+  Memo: [orNull(outText(SHARED.Memo)), ({ memo }) => memo],
+  AdjustmentType: [outWord(KINDS, 'The kind of adjustment.'), ({ kind }) => kind],
   Type: [
-    described(outWord(TYPES), 'Whether it adds to what the customer owes (positive) or takes from it (negative).'),
+    outWord(TYPES, 'Whether it adds to what the customer owes (positive) or takes from it (negative).'),
     ({ type }) => type,
   ],
 })
 
 const pageShape = recordShape<{ rows: readonly ListedAdjustment[] }>()('AdjustmentList', {
-  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
-  adjustments: described(
-    recordsColumn(listedShape, ({ rows }) => rows),
-    'The adjustments, oldest first.',
-  ),
+  isSuccess: [outFlag('Always true: a request that fails is answered by its status.'), () => true],
+  adjustments: recordsColumn(listedShape, ({ rows }) => rows, 'The adjustments, oldest first.'),
 })
 
 /** Adjustments of both kinds; a page of them is an object that holds the list. */
@@ -107,37 +98,31 @@ const typeWord = () => word(TYPES, { anyCase: true })
 
 const LIST_TYPES = [...TYPES, 'all'] as const
 export const listFilters = {
-  type: described(
-    required(word(LIST_TYPES, { anyCase: true }), 'Type'),
+  type: required(
+    word(LIST_TYPES, { anyCase: true }),
     'The side of the adjustment: positive adds to what the customer owes, negative takes from it.',
+    ['Type'],
   ),
-  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
-  AdjustmentType: described(
-    optional(word(KINDS, { anyCase: true })),
-    'Limits the list to adjustments of this kind.',
-    LEFT_OUT.all,
-  ),
-  Ref: described(optional(text({ takesNumbers: true })), 'Limits the list to records with this Ref.', LEFT_OUT.all),
+  customerID: optional(reference(), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  AdjustmentType: filter(word(KINDS, { anyCase: true }), 'adjustments of this kind'),
+  Ref: filter(text({ takesNumbers: true }), 'records with this Ref'),
 } satisfies Properties
 
 export const GetQuery = objectOf({
-  type: described(
-    required(typeWord(), 'Type'),
+  type: required(
+    typeWord(),
     'The side of the adjustment: positive adds to what the customer owes, negative takes from it.',
+    ['Type'],
   ),
-  adjustmentID: described(required(requiredReference(), ...IDENTIFIERS), identifies('adjustment')),
-  customerID: described(required(requiredReference()), identifies('customer')),
+  adjustmentID: required(requiredReference(), identifies('adjustment'), [...IDENTIFIERS]),
+  customerID: required(requiredReference(), identifies('customer')),
 })
 
 /** Names of what is deleted: the interface leaves open where they stand, so query and body both do. */
 const naming = {
-  type: described(
-    optional(typeWord(), 'Type'),
-    'The side of the adjustment: positive or negative.',
-    LEFT_OUT.fromQuery,
-  ),
-  adjustmentID: described(optional(reference(), ...IDENTIFIERS), identifies('adjustment'), LEFT_OUT.fromQuery),
-  customerID: described(optional(reference()), identifies('customer'), LEFT_OUT.fromQuery),
+  type: optional(typeWord(), 'The side of the adjustment: positive or negative.', LEFT_OUT.fromQuery, ['Type']),
+  adjustmentID: optional(reference(), identifies('adjustment'), LEFT_OUT.fromQuery, [...IDENTIFIERS]),
+  customerID: optional(reference(), identifies('customer'), LEFT_OUT.fromQuery),
 } satisfies Properties
 const FROM_BODY = 'Left out, the body names it.'
 export const Naming = objectOf({
@@ -149,23 +134,22 @@ export const NamingIn = objectOf(naming, { name: 'AdjustmentChoice' })
 export type NamingBody = BodyOf<typeof naming>
 
 const common = {
-  AdjustmentType: required(word(KINDS, { anyCase: true }), 'positiveAdjustmentType', 'NegativeAdjustmentType'),
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Type: required(typeWord(), 'type'),
-  Amount: described(required(positiveAmount()), 'The amount of the adjustment, over 0 on either side.'),
-  Date: described(required(date()), SHARED.BookedDate),
-  DueDate: described(
-    optional(date()),
+  AdjustmentType: required(word(KINDS, { anyCase: true }), undefined, [
+    'positiveAdjustmentType',
+    'NegativeAdjustmentType',
+  ]),
+  customerID: required(requiredReference(), identifies('customer')),
+  Type: required(typeWord(), undefined, ['type']),
+  Amount: required(positiveAmount(), 'The amount of the adjustment, over 0 on either side.'),
+  Date: required(date(), SHARED.BookedDate),
+  DueDate: optional(
+    date(),
     'The day until which a positive adjustment is to be paid, not before Date. Required of positive ones, and only of them.',
     'Left out of a negative one.',
   ),
-  Memo: described(
-    optional(longText()),
-    'A note of your own. On a credit note without a Reason it is printed.',
-    LEFT_OUT.none,
-  ),
-  TaxReliefDate: described(
-    optional(date()),
+  Memo: optional(longText(), 'A note of your own. On a credit note without a Reason it is printed.', LEFT_OUT.none),
+  TaxReliefDate: optional(
+    date(),
     'The day on which the tax of the bad debt is taken back; null where it is not.',
     'Left out, the tax of a bad debt is not taken back.',
   ),
@@ -181,11 +165,11 @@ const adding = {
     'The kind of adjustment: opening_balance, refund and interest are positive, credit_note and bad_debt negative.',
   ),
   Type: described(common.Type, 'The side: positive adds to what the customer owes, negative takes from it.'),
-  Ref: described(required(text()), 'A reference of your own; of a credit note its number.'),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  Ref: required(text(), 'A reference of your own; of a credit note its number.'),
+  AutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['isAutoApply']),
   invoiceID: creditedInvoice(),
   Reason: leftOut(creditReason(), LEFT_OUT.none),
-  Allocations: optional(linkedAllocationsIn(), 'allocations', 'LinkedAllocations'),
+  Allocations: optional(linkedAllocationsIn(), undefined, undefined, ['allocations', 'LinkedAllocations']),
 } satisfies Properties
 export const AddIn = withoutListWhereAutoApply(
   objectOf(adding, { name: 'AdjustmentAdd', ignored: [...ignored, 'adjustmentID', ...IDENTIFIERS] }),
@@ -199,18 +183,18 @@ const editing = {
   }),
   AdjustmentType: described(common.AdjustmentType, 'The kind of the adjustment, which an edit cannot change.'),
   Type: described(common.Type, 'The side of the adjustment, which an edit cannot change.'),
-  AdjustmentID: described(
-    required(requiredReference(), 'adjustmentID', ...IDENTIFIERS.slice(1)),
-    identifies('adjustment that is edited'),
-  ),
-  Ref: described(
-    optional(text()),
+  AdjustmentID: required(requiredReference(), identifies('adjustment that is edited'), [
+    'adjustmentID',
+    ...IDENTIFIERS.slice(1),
+  ]),
+  Ref: optional(
+    text(),
     'A reference of your own; of a credit note its number.',
     'Left out, that of a credit note stays, and any other is cleared.',
   ),
-  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  isAutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['AutoApply']),
   Reason: leftOut(creditReason(), LEFT_OUT.kept),
-  LinkedAllocations: optional(linkedAllocationsIn(), 'Allocations', 'allocations'),
+  LinkedAllocations: optional(linkedAllocationsIn(), undefined, undefined, ['Allocations', 'allocations']),
 } satisfies Properties
 export const EditIn = withoutListWhereAutoApply(
   objectOf(editing, { name: 'AdjustmentEdit', ignored: [...ignored, 'invoiceID'] }),

@@ -60,7 +60,6 @@ export const batchLineOperations = (deps: LineDeps): Operation[] => [
     tag,
     summary: 'Edit a payment in an open batch, and what it pays',
     body: LineIn,
-    success: { status: 204 },
     representation: {
       ...paymentKind.representation,
       read: async (tx, context, { body }) =>
@@ -84,7 +83,6 @@ export const batchLineOperations = (deps: LineDeps): Operation[] => [
     path: '/v1/batches/payments/{paymentID}',
     tag,
     summary: 'Delete a payment in an open batch',
-    success: { status: 204 },
     refusals: { 409: 'The batch is not open' },
     record: (tx, _context, { params }) => lockedLine(tx, pathId(params, 'paymentID', unknownLine)),
     etag: ({ payment }) => etagOfPayment(payment),

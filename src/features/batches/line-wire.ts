@@ -24,17 +24,14 @@ import { type AllocationOf, paymentShape } from '../money/shapes.ts'
 /** Lines of batches in bodies and answers: payments, with the interface's own names for what they pay. */
 
 const appliedShape = recordShape<AllocationOf>()(undefined, {
-  allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
+  allocationID: [outId(identifies('allocation')), ({ id }) => id],
   invoiceID: [
     outId('0 where it is to a positive adjustment'),
     ({ owedKind, owedId }) => (owedKind === 'invoice' ? owedId : 0n),
   ],
-  invoiceNum: described(own(orNull(outId()), 'invoiceNumber'), SHARED.invoiceNum),
-  paymentID: [described(outId(), identifies('payment')), ({ givenId }) => givenId],
-  amount: described(
-    amountColumn(({ amountMinor }) => amountMinor),
-    'How much of the payment goes to the invoice.',
-  ),
+  invoiceNum: own(orNull(outId(SHARED.invoiceNum)), 'invoiceNumber'),
+  paymentID: [outId(identifies('payment')), ({ givenId }) => givenId],
+  amount: amountColumn(({ amountMinor }) => amountMinor, 'How much of the payment goes to the invoice.'),
 })
 
 const { Allocations: _allocations, ...ofPayment } = paymentShape.columns
@@ -47,23 +44,19 @@ export const lineShape = recordShape<PaymentRecord>()('BatchPayment', {
     ofPayment['Status']!,
     'How much of the payment is allocated: all, a part or nothing; Pending until its result is known, Failed without money.',
   ),
-  PaymentApplied: described(
-    recordsColumn(appliedShape, ({ allocations, currency }) =>
-      allocations.map((allocation) => ({ ...allocation, currency })),
-    ),
+  PaymentApplied: recordsColumn(
+    appliedShape,
+    ({ allocations, currency }) => allocations.map((allocation) => ({ ...allocation, currency })),
     'The invoices that the payment pays, and how much of each.',
   ),
 })
 
 const entry = {
-  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
-  amount: described(
-    required(positiveAmount(), 'amountApplied'),
-    'How much of the payment goes to the invoice, over 0.',
-  ),
-  invoiceID: described(optional(reference()), identifies('invoice'), 'Left out, invoiceNumber names the invoice.'),
-  invoiceNumber: described(
-    optional(invoiceNumber()),
+  allocationID: optional(reference(), identifies('allocation'), LEFT_OUT.allocation),
+  amount: required(positiveAmount(), 'How much of the payment goes to the invoice, over 0.', ['amountApplied']),
+  invoiceID: optional(reference(), identifies('invoice'), 'Left out, invoiceNumber names the invoice.'),
+  invoiceNumber: optional(
+    invoiceNumber(),
     'The number of the invoice, where invoiceID is not given.',
     'Left out, invoiceID names the invoice, which counts before it.',
   ),
@@ -72,22 +65,20 @@ const entry = {
 const EntryIn = objectOf(entry, { name: 'PaymentAppliedInput', ignored: ['paymentID', 'invoiceNum'] })
 
 const inputs = {
-  BatchToken: described(required(guid()), 'The token by which requests name the batch.'),
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Amount: described(required(positiveAmount()), 'The amount that is debited.'),
-  Ref: described(optional(text()), SHARED.Ref, LEFT_OUT.none),
-  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
-  isAutoApply: described(optional(flag(), 'AutoApply'), SHARED.AutoApply, LEFT_OUT.false),
-  PaymentApplied: described(
-    optional(
-      described(
-        listOf(EntryIn, { max: ALLOCATIONS_MAX, what: 'allocations' }),
-        'Required unless isAutoApply is true; may be empty',
-      ),
-      'allocations',
-      'Allocations',
+  BatchToken: required(guid(), 'The token by which requests name the batch.'),
+  customerID: required(requiredReference(), identifies('customer')),
+  Amount: required(positiveAmount(), 'The amount that is debited.'),
+  Ref: optional(text(), SHARED.Ref, LEFT_OUT.none),
+  Memo: optional(longText(), SHARED.Memo, LEFT_OUT.none),
+  isAutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['AutoApply']),
+  PaymentApplied: optional(
+    described(
+      listOf(EntryIn, { max: ALLOCATIONS_MAX, what: 'allocations' }),
+      'Required unless isAutoApply is true; may be empty',
     ),
     'The invoices that the payment pays, and how much of each.',
+    undefined,
+    ['allocations', 'Allocations'],
   ),
 } satisfies Properties
 
@@ -95,15 +86,15 @@ const COMPUTED = ['Status']
 
 const newInputs = {
   ...inputs,
-  paymentMethodID: described(required(requiredReference()), identifies('payment method')),
+  paymentMethodID: required(requiredReference(), identifies('payment method')),
 } satisfies Properties
 const editInputs = {
-  paymentID: described(required(requiredReference()), identifies('payment')),
+  paymentID: required(requiredReference(), identifies('payment')),
   ...whenLeftOut(inputs, { Ref: LEFT_OUT.cleared, Memo: LEFT_OUT.cleared }),
-  paymentMethodID: described(optional(reference()), 'The bank account that is debited.', LEFT_OUT.kept),
-  CurrencyCode: described(optional(currencyCode()), 'The currency of the batch; another one is 400.', LEFT_OUT.kept),
-  Method: described(
-    optional(word(METHODS, { anyCase: true })),
+  paymentMethodID: optional(reference(), 'The bank account that is debited.', LEFT_OUT.kept),
+  CurrencyCode: optional(currencyCode(), 'The currency of the batch; another one is 400.', LEFT_OUT.kept),
+  Method: optional(
+    word(METHODS, { anyCase: true }),
     'The way of the debit; the payment method decides it.',
     LEFT_OUT.kept,
   ),

@@ -1,5 +1,4 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -12,15 +11,15 @@ import type { Batch } from './queries.ts'
 import { LINES_MAX } from './rules.ts'
 
 const result = {
-  paymentID: described(required(requiredReference()), identifies('payment')),
-  Success: described(required(flag()), 'Whether the debit was paid.'),
-  Reason: described(optional(text()), 'Why the debit failed, as the bank says.', LEFT_OUT.noReason),
-  Date: described(optional(date()), 'The day of the result.', LEFT_OUT.today),
+  paymentID: required(requiredReference(), identifies('payment')),
+  Success: required(flag(), 'Whether the debit was paid.'),
+  Reason: optional(text(), 'Why the debit failed, as the bank says.', LEFT_OUT.noReason),
+  Date: optional(date(), 'The day of the result.', LEFT_OUT.today),
 } satisfies Properties
 
 const inputs = {
-  Results: described(
-    required(listOf(objectOf(result, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' })),
+  Results: required(
+    listOf(objectOf(result, { name: 'BatchResultInput' }), { min: 1, max: LINES_MAX, what: 'results' }),
     'The results, one entry for each line.',
   ),
 } satisfies Properties

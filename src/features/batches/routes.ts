@@ -78,7 +78,6 @@ const reading = (deps: GatewayDeps): Operation[] => [
   }),
   readOperation({
     id: 'getBatch',
-    method: 'GET',
     path: '/v1/batches/{BatchToken}',
     tag,
     summary: 'Read a batch with its lines',
@@ -134,7 +133,6 @@ const writing = (deps: LineDeps): Operation[] => [
     tag,
     summary: 'Edit a batch that is open, failed, or waits for its release: it is open then',
     body: BatchEditIn,
-    success: { status: 204 },
     representation: shownByBody(deps),
     refusals: { 404: 'There is no such batch', 409: 'The state of the batch, its gateway or a line stands against it' },
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
@@ -203,7 +201,6 @@ const steps = (deps: LineDeps, named = namedBy(deps)): Operation[] => [
     tag,
     summary: 'Record results of lines by hand, all or nothing',
     body: ResultsIn,
-    success: { status: 204 },
     representation: {
       ...shown,
       read: (tx, context, { params }) => answerBatch(tx, context, deps, params['BatchToken'] ?? ''),
@@ -226,7 +223,6 @@ const steps = (deps: LineDeps, named = namedBy(deps)): Operation[] => [
 const file = ({ db, envelope }: BatchDeps): Operation =>
   readOperation({
     id: 'getBatchFile',
-    method: 'GET',
     path: '/v1/batches/{BatchToken}/file',
     tag,
     summary: 'Download the file of a batch, for a key with full permission',

@@ -1,4 +1,4 @@
-import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -15,6 +15,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outList,
   outNumber,
@@ -43,39 +44,30 @@ export function totalText(totalMinor: bigint, currency: string): string {
 const GUID = { format: 'uuid' } as const
 
 export const batchShape = recordShape<BatchView>()('Batch', {
-  BatchToken: [described(outText(GUID), 'The token by which requests name the batch.'), ({ token }) => token],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
-  GatewayToken: [
-    described(outText(GUID), 'The token by which requests name the gateway.'),
-    ({ gatewayToken }) => gatewayToken,
-  ],
-  CreatedDate: [described(outDate('Instant'), 'When it was added.'), ({ createdAt }) => createdAt],
+  BatchToken: [outText('The token by which requests name the batch.', GUID), ({ token }) => token],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
+  GatewayToken: [outText('The token by which requests name the gateway.', GUID), ({ gatewayToken }) => gatewayToken],
+  CreatedDate: [outInstant('When it was added.'), ({ createdAt }) => createdAt],
   SubmitDate: [orNull(outDate('Instant; null until it is submitted')), ({ submittedAt }) => submittedAt],
-  ActionDate: described(
-    dayColumn(({ actionDate }) => actionDate),
-    'The day of the debits.',
-  ),
+  ActionDate: dayColumn(({ actionDate }) => actionDate, 'The day of the debits.'),
   State: [
-    described(
-      outWord(BATCH_STATES),
+    outWord(
+      BATCH_STATES,
       'How far the batch is: open for changes, being built, failed, submitted, completed with a result for each line, or cancelled.',
     ),
     ({ state }) => state,
   ],
   BuildError: [
-    described(orNull(outText()), 'Why the file could not be built; null unless the batch has failed.'),
+    orNull(outText('Why the file could not be built; null unless the batch has failed.')),
     ({ buildError }) => buildError,
   ],
-  NumberOfPayments: [outInteger({ description: 'Lines that were not deleted' }), ({ lineCount }) => lineCount],
+  NumberOfPayments: [outInteger('Lines that were not deleted'), ({ lineCount }) => lineCount],
   PaymentsTotal: [
-    described(outText(), 'The sum of its lines, as a text with the decimals of the currency.'),
+    outText('The sum of its lines, as a text with the decimals of the currency.'),
     ({ totalMinor, currency }) => totalText(totalMinor, currency),
   ],
-  Notes: [described(orNull(outText()), 'Notes of your own.'), ({ notes }) => notes],
-  isAwaitingRelease: [
-    described(outFlag(), 'Whether the batch was submitted and another key has to release it.'),
-    isAwaitingRelease,
-  ],
+  Notes: [orNull(outText('Notes of your own.')), ({ notes }) => notes],
+  isAwaitingRelease: [outFlag('Whether the batch was submitted and another key has to release it.'), isAwaitingRelease],
   LastMoment: [
     orNull(
       outDate('Instant: until when it can be submitted for its ActionDate; null once it is submitted or cancelled'),
@@ -83,8 +75,7 @@ export const batchShape = recordShape<BatchView>()('Batch', {
     ({ shownMoment }) => shownMoment,
   ],
   isDayPassed: [
-    described(
-      outFlag(),
+    outFlag(
       'Whether the last moment of its day has passed while it has lines that wait, and the service will not move it.',
     ),
     ({ isDayPassed }) => isDayPassed,
@@ -94,8 +85,8 @@ export const batchShape = recordShape<BatchView>()('Batch', {
       orNull(
         outList(
           outObject({
-            paymentID: described(outId(), identifies('payment')),
-            Amount: described(outNumber(), 'The amount that is debited.'),
+            paymentID: outId(identifies('payment')),
+            Amount: outNumber('The amount that is debited.'),
           }),
         ),
       ),
@@ -114,30 +105,30 @@ export const batchEtag = ({ currency, gatewayToken, actionDate, notes }: Batch):
   etagOf(currency, gatewayToken, actionDate, notes)
 
 export const batchFilters = {
-  State: described(optional(word(BATCH_STATES)), 'Limits the list to batches in this state.', LEFT_OUT.all),
-  GatewayToken: described(optional(guid()), 'Limits the list to batches of the gateway with this token.', LEFT_OUT.all),
-  ActionDateFrom: described(
-    optional(date()),
+  State: filter(word(BATCH_STATES), 'batches in this state'),
+  GatewayToken: filter(guid(), 'batches of the gateway with this token'),
+  ActionDateFrom: optional(
+    date(),
     'Limits the list to batches for this day or later.',
     'Left out, there is no first day.',
   ),
-  ActionDateTo: described(
-    optional(date()),
+  ActionDateTo: optional(
+    date(),
     'Limits the list to batches for this day or earlier.',
     'Left out, there is no last day.',
   ),
-  isDayPassed: described(
-    optional(flag()),
+  isDayPassed: optional(
+    flag(),
     'With true only batches with lines that nobody submitted by their last moment and that the service does not move, with false all others.',
     LEFT_OUT.all,
   ),
 } satisfies Properties
 
 const inputs = {
-  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  GatewayToken: described(required(guid()), 'The token by which requests name the gateway.'),
-  ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
-  Notes: described(optional(longText()), 'Notes of your own.', LEFT_OUT.none),
+  CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+  GatewayToken: required(guid(), 'The token by which requests name the gateway.'),
+  ActionDate: required(date(), 'The day of the debits: a bank day, as early as the gateway allows.'),
+  Notes: optional(longText(), 'Notes of your own.', LEFT_OUT.none),
 } satisfies Properties
 
 const COMPUTED = [
@@ -154,7 +145,7 @@ const COMPUTED = [
 ]
 
 const token = {
-  BatchToken: described(required(guid()), 'The token by which requests name the batch.'),
+  BatchToken: required(guid(), 'The token by which requests name the batch.'),
 } satisfies Properties
 
 export const BatchIn = objectOf(inputs, { name: 'BatchAdd', ignored: ['BatchToken', ...COMPUTED] })
@@ -166,8 +157,8 @@ export type BatchBody = BodyOf<typeof inputs>
 
 const submitting = {
   ...token,
-  ActionDate: described(required(date()), 'The day of the debits: a bank day, as early as the gateway allows.'),
-  Notes: described(optional(longText()), 'Notes of your own.', LEFT_OUT.keptOrCleared),
+  ActionDate: required(date(), 'The day of the debits: a bank day, as early as the gateway allows.'),
+  Notes: optional(longText(), 'Notes of your own.', LEFT_OUT.keptOrCleared),
 } satisfies Properties
 export const SubmitIn = objectOf(submitting, { name: 'BatchSubmit' })
 export const BatchNameIn = objectOf(token, { name: 'BatchName' })

@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { NO_READER, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outDate, outId, outText } from '../../platform/wire/write.ts'
@@ -6,17 +5,17 @@ import type { FailingRecord } from './failing-queries.ts'
 
 export const failingShape = recordShape<FailingRecord>()('BillingFailure', {
   subscriptionID: [
-    described(orNull(outId()), identifies('subscription')),
+    orNull(outId(identifies('subscription'))),
     ({ recordType, recordId }) => (recordType === 'subscription' ? recordId : null),
   ],
   recurInvoiceID: [
-    described(orNull(outId()), identifies('recurring invoice')),
+    orNull(outId(identifies('recurring invoice'))),
     ({ recordType, recordId }) => (recordType === 'recurring_invoice' ? recordId : null),
   ],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
   Since: [outDate("Instant of the account's clock: the first try that failed"), ({ since }) => since],
   LastTried: [outDate("Instant of the account's clock: the last try that failed"), ({ lastTried }) => lastTried],
-  Reason: [described(outText(), 'Why it cannot be billed.'), ({ reason }) => reason],
+  Reason: [outText('Why it cannot be billed.'), ({ reason }) => reason],
 })
 
 /** Writes the record of the events of a failing record; it depends on no reader. */

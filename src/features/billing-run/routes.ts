@@ -95,7 +95,6 @@ function runs({ realClock, order }: Deps): Operation[] {
 const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] => [
   lookupOperation({
     id: 'getClock',
-    method: 'GET',
     path: '/v1/clock',
     tag: introduced('Clock', 'The clock of a test account, which can be moved forward to see what happens later.'),
     summary: 'Read the moment that the account lives in',

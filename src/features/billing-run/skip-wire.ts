@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
@@ -12,11 +11,8 @@ import { orNull, outDate, outList, outObject, outWord } from '../../platform/wir
 
 export const SkipIn = objectOf(
   {
-    Until: described(
-      required(date()),
-      'Up to which day what is due counts as billed; later periods are billed as ever.',
-    ),
-    Reason: described(required(longText()), 'Why nothing is billed; the event keeps it.'),
+    Until: required(date(), 'Up to which day what is due counts as billed; later periods are billed as ever.'),
+    Reason: required(longText(), 'Why nothing is billed; the event keeps it.'),
   },
   { name: 'Skip' },
 )
@@ -25,14 +21,12 @@ export const SkipIn = objectOf(
 export const skipOut = (kinds: readonly string[], name: string, ofKind: string) =>
   outObject(
     {
-      Skipped: described(
-        outList(
-          outObject({
-            Kind: described(outWord(kinds), ofKind),
-            From: orNull(outDate('Calendar date; null for fees')),
-            To: orNull(outDate('Last day; null for fees')),
-          }),
-        ),
+      Skipped: outList(
+        outObject({
+          Kind: outWord(kinds, ofKind),
+          From: orNull(outDate('Calendar date; null for fees')),
+          To: orNull(outDate('Last day; null for fees')),
+        }),
         'What counts as billed at 0.00.',
       ),
     },

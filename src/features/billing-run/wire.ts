@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { type Columns, dayColumn, recordsColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -7,7 +6,9 @@ import { objectOf, required } from '../../platform/wire/read.ts'
 import {
   orNull,
   outDate,
+  outDay,
   outId,
+  outInstant,
   outInteger,
   outNumber,
   outObject,
@@ -29,16 +30,13 @@ const failureShape = (order: OrderOfDay) =>
     ...(Object.fromEntries(
       order.flat().flatMap(({ idField, recordType }) => {
         if (idField === undefined) return []
-        const shape = described(orNull(outId()), identifies(recordType.replaceAll('_', ' ')))
+        const shape = orNull(outId(identifies(recordType.replaceAll('_', ' '))))
         return [[idField, [shape, (failure: RunFailure) => failedRecordIds(order, failure)[idField] ?? null]]]
       }),
     ) as Columns<RunFailure>),
-    customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-    DueDate: described(
-      dayColumn(({ dueOn }) => dueOn),
-      'The day of which it could not be billed.',
-    ),
-    Reason: [described(outText(), 'Why it could not be billed.'), ({ reason }) => reason],
+    customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+    DueDate: dayColumn(({ dueOn }) => dueOn, 'The day of which it could not be billed.'),
+    Reason: [outText('Why it could not be billed.'), ({ reason }) => reason],
   })
 
 /** A run at the moment of asking, in real time: how fast it goes is measured until then. */
@@ -69,35 +67,32 @@ const stateOf = ({ startedAt, finishedAt }: BillingRun) =>
   finishedAt !== null ? 'done' : startedAt !== null ? 'running' : 'waiting'
 
 const runColumns = {
-  billingRunID: [described(outId(), identifies('billing run')), ({ id }) => id],
+  billingRunID: [outId(identifies('billing run')), ({ id }) => id],
   Cause: [
-    described(outWord(RUN_CAUSES), 'What started the run: its day came, a request, a command, or a move of the clock.'),
+    outWord(RUN_CAUSES, 'What started the run: its day came, a request, a command, or a move of the clock.'),
     ({ cause }) => cause,
   ],
-  State: [described(outWord(RUN_STATES), 'Whether the run waits for a worker, is worked on, or is done.'), stateOf],
+  State: [outWord(RUN_STATES, 'Whether the run waits for a worker, is worked on, or is done.'), stateOf],
   Until: [
     outDate('Calendar date: the last day that is billed'),
     ({ untilDate }, { timeZone }) => dateWithOffset(untilDate, timeZone),
   ],
-  CreatedDate: [
-    described(outDate('Instant, in real time'), 'When the run was asked for.'),
-    ({ createdAt }) => createdAt,
-  ],
+  CreatedDate: [outDate('When the run was asked for. Instant, in real time.'), ({ createdAt }) => createdAt],
   StartedDate: [
-    described(orNull(outDate('Instant, in real time')), 'When a worker began the run; null while it waits.'),
+    orNull(outDate('When a worker began the run; null while it waits. Instant, in real time.')),
     ({ startedAt }) => startedAt,
   ],
   FinishedDate: [
-    described(orNull(outDate('Instant, in real time')), 'When the run ended; null while it goes on.'),
+    orNull(outDate('When the run ended; null while it goes on. Instant, in real time.')),
     ({ finishedAt }) => finishedAt,
   ],
-  Done: [described(outInteger(), 'How many records the run is through with.'), ({ done }) => done],
-  Total: [described(outInteger(), 'How many records the run has to do in all.'), ({ total }) => total],
-  Invoices: [described(outInteger(), 'How many invoices were made.'), ({ invoices }) => invoices],
-  Failed: [described(outInteger(), 'How many records could not be billed.'), ({ failed }) => failed],
+  Done: [outInteger('How many records the run is through with.'), ({ done }) => done],
+  Total: [outInteger('How many records the run has to do in all.'), ({ total }) => total],
+  Invoices: [outInteger('How many invoices were made.'), ({ invoices }) => invoices],
+  Failed: [outInteger('How many records could not be billed.'), ({ failed }) => failed],
   Rate: [orNull(outNumber('Records a second since the start')), (run) => rateOf(run)?.toFixed(1) ?? null],
   TimeLeft: [
-    described(orNull(outInteger()), 'About how many seconds the run still takes; null before that can be estimated.'),
+    orNull(outInteger('About how many seconds the run still takes; null before that can be estimated.')),
     secondsLeft,
   ],
 } satisfies Columns<AskedRun>
@@ -107,10 +102,7 @@ export const runSummaryShape = recordShape<AskedRun>()('BillingRunSummary', runC
 export const runShape = (order: OrderOfDay) =>
   recordShape<RunWithFailures>()('BillingRun', {
     ...(runColumns as Columns<RunWithFailures>),
-    Failures: described(
-      recordsColumn(failureShape(order), ({ failures }) => failures),
-      'The records that could not be billed.',
-    ),
+    Failures: recordsColumn(failureShape(order), ({ failures }) => failures, 'The records that could not be billed.'),
     Result: [
       outKept(
         clockMoveShape(order).schema,
@@ -135,17 +127,17 @@ const outKept = (schema: Schema, description: string): Shape<string | null> => (
 
 /** The reason why a move of a clock stopped, and the day that it has reached. */
 export const ClockFailureOut = outObject({
-  Code: described(outText(), 'The code of the refusal, or of the fault, that ended the move of the clock.'),
-  Message: described(outText(), SHARED.Problem),
-  Reached: described(outDate('Calendar date'), 'The day that the clock had reached.'),
+  Code: outText('The code of the refusal, or of the fault, that ended the move of the clock.'),
+  Message: outText(SHARED.Problem),
+  Reached: outDay('The day that the clock had reached.'),
 })
 
 /** The record of the event of a moved clock. */
-export const ClockMovedOut = outObject({ From: outDate('Instant'), Now: outDate('Instant') })
+export const ClockMovedOut = outObject({ From: outInstant(), Now: outInstant() })
 
 export const ClockOut = outObject(
   {
-    Now: described(outDate('Instant'), 'The moment that the account lives in.'),
+    Now: outInstant('The moment that the account lives in.'),
     Until: orNull(outDate('Instant that the clock is moved to; null while it stands')),
     billingRunID: orNull(outId('The run that moves it; null while it stands')),
   },
@@ -153,7 +145,7 @@ export const ClockOut = outObject(
 )
 
 export const ClockIn = objectOf(
-  { Now: described(required(instant()), 'The moment to which the clock is moved, later than the present one.') },
+  { Now: required(instant(), 'The moment to which the clock is moved, later than the present one.') },
   {
     name: 'ClockInput',
     ignored: [
@@ -173,31 +165,29 @@ export const ClockIn = objectOf(
 )
 
 /** The answer to a move that goes on in the background. */
-export const ClockBegunOut = outObject({ billingRunID: described(outId(), identifies('billing run')) }, 'ClockBegun')
+export const ClockBegunOut = outObject({ billingRunID: outId(identifies('billing run')) }, 'ClockBegun')
 
 /** Declares the answer to a move of the clock, with the failures on its way. */
 export const clockMoveShape = (order: OrderOfDay) =>
   recordShape<ClockMove>()('ClockMove', {
-    Now: [described(outDate('Instant'), 'The moment that the account lives in.'), ({ now }) => now],
-    From: [described(outDate('Instant'), 'The moment from which the clock was moved.'), ({ from }) => from],
-    Days: [described(outInteger(), 'How many days the clock was moved.'), ({ days }) => days],
-    Invoices: [described(outInteger(), 'How many invoices were made.'), ({ totals }) => totals.invoices],
-    Renewals: [described(outInteger(), 'How many terms began.'), ({ totals }) => totals.renewals],
-    Expired: [
-      described(outInteger(), 'How many records came to their end automatically.'),
-      ({ totals }) => totals.expired,
-    ],
+    Now: [outInstant('The moment that the account lives in.'), ({ now }) => now],
+    From: [outInstant('The moment from which the clock was moved.'), ({ from }) => from],
+    Days: [outInteger('How many days the clock was moved.'), ({ days }) => days],
+    Invoices: [outInteger('How many invoices were made.'), ({ totals }) => totals.invoices],
+    Renewals: [outInteger('How many terms began.'), ({ totals }) => totals.renewals],
+    Expired: [outInteger('How many records came to their end automatically.'), ({ totals }) => totals.expired],
     Collected: [
-      outInteger({ description: 'Tries that were paid at once; results of debits show in their batches' }),
+      outInteger('Tries that were paid at once; results of debits show in their batches'),
       ({ totals }) => totals.collected,
     ],
     Declined: [
-      outInteger({ description: 'Tries that failed at once; results of debits show in their batches' }),
+      outInteger('Tries that failed at once; results of debits show in their batches'),
       ({ totals }) => totals.declined,
     ],
-    Unknown: [outInteger({ description: 'Tries without an answer yet' }), ({ totals }) => totals.unknown],
-    Failed: described(
-      recordsColumn(failureShape(order), ({ totals }) => totals.failures),
+    Unknown: [outInteger('Tries without an answer yet'), ({ totals }) => totals.unknown],
+    Failed: recordsColumn(
+      failureShape(order),
+      ({ totals }) => totals.failures,
       'The records that could not be billed on the way.',
     ),
   })

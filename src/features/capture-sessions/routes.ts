@@ -79,7 +79,6 @@ const saleOperations = (deps: CapturedDeps): Operation[] => [
     summary:
       'Settle a sale, or its refund, by hand once its gateway has been silent for 24 hours or refused the refund',
     body: SaleResultIn,
-    success: { status: 204 },
     refusals: { 409: 'It waits for nothing, or the gateway may still answer' },
     record: async (tx, _context, { params }) => {
       const id = pathId(params, 'captureSaleID', unknownSale)
@@ -125,7 +124,6 @@ export const captureSessionOperations = (
     tag,
     summary: 'Make what a session has captured the payment method of a customer',
     body: CompletionIn,
-    success: { status: 204 },
     representation: {
       schema: namedSessionShape.schema,
       read: async (tx, context, input) => {
@@ -151,7 +149,6 @@ export const captureSessionOperations = (
   }),
   lookupOperation({
     id: 'getCaptureSession',
-    method: 'GET',
     path: `${PATH}/get/{SessionToken}`,
     tag,
     summary: 'Read a session by its token; HashToken and Html are for a key with full permission',
@@ -166,7 +163,6 @@ export const captureSessionOperations = (
   }),
   lookupOperation({
     id: 'buildCaptureSession',
-    method: 'GET',
     path: `${PATH}/build/{SessionToken}`,
     tag,
     summary: 'Read the markup that shows the frame of a session, as a JSON string, for a key with full permission',

@@ -47,7 +47,6 @@ export const collectionOperations = (deps: Deps): Operation[] => [
   }),
   readOperation({
     id: 'listAttempts',
-    method: 'GET',
     path: '/v1/invoices/{invoiceID}/attempts',
     tag,
     summary: 'List the tries of an invoice, the oldest first',
@@ -69,7 +68,6 @@ export const collectionOperations = (deps: Deps): Operation[] => [
     tag,
     summary: 'Settle a try by hand once its gateway has been silent for 24 hours',
     body: TryResultIn,
-    success: { status: 204 },
     representation: paymentKind.representation,
     refusals: { 409: 'It is no try, its outcome is known, or the gateway may still answer' },
     record: (tx, context, { params }) => paymentKind.locked(tx, context, params),

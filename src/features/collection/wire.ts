@@ -1,5 +1,4 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
@@ -9,7 +8,7 @@ import { objectOf, optional, required } from '../../platform/wire/read.ts'
 import {
   minorDigits,
   orNull,
-  outDate,
+  outDay,
   outFlag,
   outId,
   outList,
@@ -27,22 +26,24 @@ const OUTCOMES = ['pending', 'succeeded', 'declined', 'returned', 'not_sent'] as
 export const AttemptsOut = outList(
   outObject(
     {
-      paymentID: described(outId(), identifies('payment')),
-      invoiceID: described(outId(), identifies('invoice')),
-      invoiceNum: described(orNull(outId()), SHARED.invoiceNum),
-      Date: described(outDate('Calendar date'), 'The day of the attempt.'),
-      Amount: described(outNumber(), 'The amount that was asked for.'),
-      gatewayID: described(outId(), identifies('gateway')),
-      paymentMethodID: described(outId(), identifies('payment method')),
-      BatchToken: described(orNull(outText()), 'The token by which requests name the batch.'),
-      Outcome: described(outWord(OUTCOMES), 'How the attempt ended; `pending` while no answer is known.'),
-      Class: described(
-        orNull(outWord(DECLINE_CLASSES)),
-        'Why it failed, in one of a few words that are the same for every gateway; null where it has not failed.',
+      paymentID: outId(identifies('payment')),
+      invoiceID: outId(identifies('invoice')),
+      invoiceNum: orNull(outId(SHARED.invoiceNum)),
+      Date: outDay('The day of the attempt.'),
+      Amount: outNumber('The amount that was asked for.'),
+      gatewayID: outId(identifies('gateway')),
+      paymentMethodID: outId(identifies('payment method')),
+      BatchToken: orNull(outText('The token by which requests name the batch.')),
+      Outcome: outWord(OUTCOMES, 'How the attempt ended; `pending` while no answer is known.'),
+      Class: orNull(
+        outWord(
+          DECLINE_CLASSES,
+          'Why it failed, in one of a few words that are the same for every gateway; null where it has not failed.',
+        ),
       ),
-      Code: described(orNull(outText()), 'The code of the gateway or bank for the failure; null without one.'),
-      Message: described(orNull(outText()), 'What the gateway or bank wrote about it; null without a text.'),
-      isByHand: described(outFlag(), 'Whether a person has settled it.'),
+      Code: orNull(outText('The code of the gateway or bank for the failure; null without one.')),
+      Message: orNull(outText('What the gateway or bank wrote about it; null without a text.')),
+      isByHand: outFlag('Whether a person has settled it.'),
     },
     'CollectionAttempt',
   ),
@@ -101,9 +102,9 @@ export const lineAttemptsToWire = (
 
 export const TryResultIn = objectOf(
   {
-    Success: described(required(flag()), 'Whether the money came.'),
-    Reason: described(optional(text()), 'Why it did not; only with Success false.', LEFT_OUT.noReason),
-    Date: described(optional(date()), 'The day on which it came or failed.', LEFT_OUT.today),
+    Success: required(flag(), 'Whether the money came.'),
+    Reason: optional(text(), 'Why it did not; only with Success false.', LEFT_OUT.noReason),
+    Date: optional(date(), 'The day on which it came or failed.', LEFT_OUT.today),
   },
   { name: 'PaymentResult' },
 )

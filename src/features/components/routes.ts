@@ -1,7 +1,5 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { described } from '../../platform/wire/described.ts'
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { optional } from '../../platform/wire/read.ts'
+import { filter } from '../../platform/wire/left-out.ts'
 import { text } from '../../platform/wire/fields.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
@@ -29,11 +27,7 @@ export const componentOperations = (): Operation[] => [
     summary: 'List components with their versions and bracket prices',
     out: componentShape,
     filters: {
-      ComponentCode: described(
-        optional(text({ takesNumbers: true })),
-        'Limits the list to the component with this code.',
-        LEFT_OUT.all,
-      ),
+      ComponentCode: filter(text({ takesNumbers: true }), 'the component with this code'),
     },
     filterOf: (query): ComponentFilter => ({ codeKey: query.ComponentCode?.toLowerCase() }),
     knowsUpdates: true,

@@ -54,9 +54,9 @@ interface ShownBracket {
 }
 
 const bracketShape = recordShape<ShownBracket>()('ComponentBracketPrice', {
-  componentBracketID: [described(outId(), identifies('bracket')), ({ bracket }) => bracket.id],
+  componentBracketID: [outId(identifies('bracket')), ({ bracket }) => bracket.id],
   componentVersionCurrencyID: [
-    described(outId(), identifies('prices of a component version in one currency')),
+    outId(identifies('prices of a component version in one currency')),
     ({ currency }) => currency.id,
   ],
   Price: [
@@ -64,12 +64,12 @@ const bracketShape = recordShape<ShownBracket>()('ComponentBracketPrice', {
     ({ bracket }) => decimalDigits(bracket.price),
   ],
   QtyFrom: [
-    described(outInteger({ format: 'int64' }), 'The first quantity of the bracket.'),
+    described(outInteger(undefined, { format: 'int64' }), 'The first quantity of the bracket.'),
     ({ bracket }) => Number(bracket.from),
   ],
   QtyTill: [
     described(
-      orNull(outInteger({ format: 'int64' })),
+      orNull(outInteger(undefined, { format: 'int64' })),
       'The last quantity of the bracket; null in the last bracket, which has no end.',
     ),
     ({ bracket }) => (bracket.till === null ? null : Number(bracket.till)),
@@ -81,68 +81,60 @@ const bracketsOf = ({ currency }: ShownCurrency): ShownBracket[] =>
 
 const currencyShape = recordShape<ShownCurrency>()('ComponentVersionCurrency', {
   componentVersionCurrencyID: [
-    described(outId(), identifies('prices of a component version in one currency')),
+    outId(identifies('prices of a component version in one currency')),
     ({ currency }) => currency.id,
   ],
-  componentVersionID: [described(outId(), identifies('component version')), ({ version }) => version.id],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency.currency],
-  ComponentBracketPrices: described(
-    recordsColumn(bracketShape, bracketsOf),
-    'The brackets of quantity, each with its price.',
-  ),
+  componentVersionID: [outId(identifies('component version')), ({ version }) => version.id],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency.currency],
+  ComponentBracketPrices: recordsColumn(bracketShape, bracketsOf, 'The brackets of quantity, each with its price.'),
 })
 
 const currenciesOf = (version: ComponentVersion): ShownCurrency[] =>
   version.currencies.map((currency) => ({ currency, version }))
 
 export const componentVersionShape = recordShape<ComponentVersion>()('ComponentVersion', {
-  componentVersionID: [described(outId(), identifies('component version')), ({ id }) => id],
-  componentID: [described(outId(), identifies('component')), ({ componentId }) => componentId],
-  VersionNo: [described(outInteger(), 'The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
-  VersionName: [described(outText(), 'The name of the version, for those who work with it.'), ({ name }) => name],
-  isDefault: [
-    described(outFlag(), 'Whether it is the one that is taken where none is named.'),
-    ({ isDefault }) => isDefault,
-  ],
+  componentVersionID: [outId(identifies('component version')), ({ id }) => id],
+  componentID: [outId(identifies('component')), ({ componentId }) => componentId],
+  VersionNo: [outInteger('The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
+  VersionName: [outText('The name of the version, for those who work with it.'), ({ name }) => name],
+  isDefault: [outFlag('Whether it is the one that is taken where none is named.'), ({ isDefault }) => isDefault],
   isActive: [
-    described(outFlag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+    outFlag('Whether subscriptions can take the version; those that have it keep it.'),
     ({ isActive }) => isActive,
   ],
-  ComponentVersionCurrencies: described(
-    recordsColumn(currencyShape, currenciesOf),
+  ComponentVersionCurrencies: recordsColumn(
+    currencyShape,
+    currenciesOf,
     'The prices of the version, one entry for each currency.',
   ),
 })
 
 export const componentShape = recordShape<ComponentTree>()('Component', {
-  componentID: [described(outId(), identifies('component')), ({ owner }) => owner.id],
-  ComponentCode: [described(outText(), SHARED.ComponentCode), ({ owner }) => owner.code],
-  Name: [described(outText(), 'The name of the component, as lists and invoices show it.'), ({ owner }) => owner.name],
-  Descrip: [described(orNull(outText()), 'A longer text about the component.'), ({ owner }) => owner.description],
+  componentID: [outId(identifies('component')), ({ owner }) => owner.id],
+  ComponentCode: [outText(SHARED.ComponentCode), ({ owner }) => owner.code],
+  Name: [outText('The name of the component, as lists and invoices show it.'), ({ owner }) => owner.name],
+  Descrip: [orNull(outText('A longer text about the component.')), ({ owner }) => owner.description],
   isActive: [
-    described(outFlag(), 'Whether the component can be added to subscriptions; those that have it keep it.'),
+    outFlag('Whether the component can be added to subscriptions; those that have it keep it.'),
     ({ owner }) => owner.isActive,
   ],
-  packageGroupID: [described(outId(), identifies('package group')), ({ owner }) => owner.groupId],
-  UnitName: [described(outText(), 'The name of one unit, as documents show it.'), ({ owner }) => owner.unitName],
-  Term: [described(outInteger(), SHARED.Term), ({ owner }) => owner.term],
-  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), ({ owner }) => owner.termType],
+  packageGroupID: [outId(identifies('package group')), ({ owner }) => owner.groupId],
+  UnitName: [outText('The name of one unit, as documents show it.'), ({ owner }) => owner.unitName],
+  Term: [outInteger(SHARED.Term), ({ owner }) => owner.term],
+  TermType: [outWord(TERM_TYPES, SHARED.TermType), ({ owner }) => owner.termType],
   Type: [
-    described(
-      outWord(TYPES),
+    outWord(
+      TYPES,
       'How it is charged: a quantity in advance, metered usage after its cycle, or opt-in once for the term.',
     ),
     ({ owner }) => owner.type,
   ],
   Scheme: [
-    described(outWord(SCHEMES), 'How brackets make the price: by unit, volume, tiered or stairstep.'),
+    outWord(SCHEMES, 'How brackets make the price: by unit, volume, tiered or stairstep.'),
     ({ owner }) => owner.scheme,
   ],
   GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
-  ComponentVersions: described(
-    recordsColumn(componentVersionShape, ({ versions }) => versions),
-    'The versions of the component.',
-  ),
+  ComponentVersions: recordsColumn(componentVersionShape, ({ versions }) => versions, 'The versions of the component.'),
 })
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
@@ -151,10 +143,10 @@ export const componentShape = recordShape<ComponentTree>()('Component', {
 const quantityTill: Field<number> = { ...whole(0, QUANTITY_MAX), isBlankNull: true }
 
 const bracketFields = {
-  Price: described(required(price()), 'The price without tax.'),
-  QtyFrom: described(required(whole(0, QUANTITY_MAX)), 'The first quantity of the bracket.'),
-  QtyTill: described(
-    optional(quantityTill),
+  Price: required(price(), 'The price without tax.'),
+  QtyFrom: required(whole(0, QUANTITY_MAX), 'The first quantity of the bracket.'),
+  QtyTill: optional(
+    quantityTill,
     'The last quantity of the bracket; null in the last bracket, which has no end.',
     'Left out, the bracket has no end.',
   ),
@@ -169,15 +161,15 @@ const brackets = listOf(BracketIn, { min: 1, max: BRACKETS_MAX, what: 'brackets'
 const CURRENCY_COMPUTED = ['componentVersionCurrencyID', 'componentVersionID']
 const NewCurrencyIn = objectOf(
   {
-    CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-    ComponentBracketPrices: described(required(brackets), 'The brackets of quantity, each with its price.'),
+    CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+    ComponentBracketPrices: required(brackets, 'The brackets of quantity, each with its price.'),
   },
   { name: 'ComponentCurrencyAdd', ignored: CURRENCY_COMPUTED },
 )
 const keptBrackets = {
-  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  ComponentBracketPrices: described(
-    optional(brackets),
+  CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+  ComponentBracketPrices: optional(
+    brackets,
     'The brackets of quantity, each with its price.',
     'Left out, those of the currency stay as they are.',
   ),
@@ -190,7 +182,7 @@ const VERSION_COMPUTED = ['componentVersionID', 'componentID', 'VersionNo']
 
 /** Rule: the first version is always the default and active, whatever is sent. */
 const firstVersionFields = {
-  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
+  VersionName: required(text(), 'The name of the version, for those who work with it.'),
   ComponentVersionCurrencies: described(
     newCurrencies,
     'The prices of the version, one entry for each currency.',
@@ -204,8 +196,8 @@ const FirstVersionIn = objectOf(firstVersionFields, {
 
 const newVersionFields = {
   ...firstVersionFields,
-  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
-  isDefault: described(required(flag()), 'Whether it is the one that is taken where none is named.'),
+  isActive: required(flag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: required(flag(), 'Whether it is the one that is taken where none is named.'),
 } satisfies Properties
 export const NewComponentVersionIn = objectOf(newVersionFields, {
   name: 'ComponentVersionAdd',
@@ -214,11 +206,11 @@ export const NewComponentVersionIn = objectOf(newVersionFields, {
 
 /** An absent list of currencies, or of a currency's brackets, stays as it is, and so does isDefault. */
 const versionFields = {
-  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
-  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
-  isDefault: described(optional(flag()), 'Whether it is the one that is taken where none is named.', LEFT_OUT.kept),
-  ComponentVersionCurrencies: described(
-    optional(listOf(CurrencyIn, CURRENCIES)),
+  VersionName: required(text(), 'The name of the version, for those who work with it.'),
+  isActive: required(flag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: optional(flag(), 'Whether it is the one that is taken where none is named.', LEFT_OUT.kept),
+  ComponentVersionCurrencies: optional(
+    listOf(CurrencyIn, CURRENCIES),
     'The prices of the version, one entry for each currency.',
     'Left out, they stay as they are; a list replaces them.',
   ),
@@ -226,20 +218,20 @@ const versionFields = {
 export const ComponentVersionIn = objectOf(versionFields, { name: 'ComponentVersionEdit', ignored: VERSION_COMPUTED })
 
 const sharedFields = {
-  Name: described(required(text()), 'The name of the component, as lists and invoices show it.'),
-  Type: described(
-    required(word(TYPES, { anyCase: true })),
+  Name: required(text(), 'The name of the component, as lists and invoices show it.'),
+  Type: required(
+    word(TYPES, { anyCase: true }),
     'How it is charged: a quantity in advance, metered usage after its cycle, or opt-in once for the term.',
   ),
-  Scheme: described(
-    required(word(SCHEMES, { anyCase: true })),
+  Scheme: required(
+    word(SCHEMES, { anyCase: true }),
     'How brackets make the price: by unit, volume, tiered or stairstep.',
   ),
-  UnitName: described(required(text()), 'The name of one unit, as documents show it.'),
-  packageGroupID: described(required(requiredReference()), identifies('package group')),
-  Term: described(required(whole(1, DAYS_MAX)), SHARED.Term),
-  TermType: described(required(word(TERM_TYPES)), SHARED.TermType),
-  Descrip: described(optional(longText()), 'A longer text about the component.', LEFT_OUT.none),
+  UnitName: required(text(), 'The name of one unit, as documents show it.'),
+  packageGroupID: required(requiredReference(), identifies('package group')),
+  Term: required(whole(1, DAYS_MAX), SHARED.Term),
+  TermType: required(word(TERM_TYPES), SHARED.TermType),
+  Descrip: optional(longText(), 'A longer text about the component.', LEFT_OUT.none),
   isActive: optional(described(flag(), 'Left out it is false; only an active component can be added to subscriptions')),
   GLCode: optional(
     glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
@@ -247,19 +239,19 @@ const sharedFields = {
 } satisfies Properties
 
 const newComponentFields = {
-  ComponentCode: described(required(text()), SHARED.ComponentCode),
+  ComponentCode: required(text(), SHARED.ComponentCode),
   ...sharedFields,
 } satisfies Properties
 export const NewComponentIn = objectOf(
   {
     ...newComponentFields,
-    ComponentVersion: described(required(FirstVersionIn), 'The first version of the component.'),
+    ComponentVersion: required(FirstVersionIn, 'The first version of the component.'),
   },
   { name: 'ComponentAdd', ignored: ['componentID', 'ComponentVersions'] },
 )
 
 const componentFields = {
-  ComponentCode: described(optional(text()), SHARED.ComponentCode, LEFT_OUT.kept),
+  ComponentCode: optional(text(), SHARED.ComponentCode, LEFT_OUT.kept),
   ...whenLeftOut(sharedFields, { Descrip: LEFT_OUT.cleared }),
 } satisfies Properties
 export const ComponentIn = objectOf(componentFields, {

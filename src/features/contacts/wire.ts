@@ -9,23 +9,23 @@ import { orNull, outFlag, outId, outText } from '../../platform/wire/write.ts'
 import type { Contact, ContactInput } from './queries.ts'
 
 export const contactShape = recordShape<Contact>()('CustomerContact', {
-  customerContactID: [described(outId(), identifies('contact')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  Name: [described(outText(), 'The first name of the contact.'), ({ name }) => name],
-  LastName: [described(outText(), SHARED.LastName), ({ lastName }) => lastName],
-  Email: [described(outText(), SHARED.Email), (contact) => contact.email],
-  Cell: [described(orNull(outText()), 'The number of the mobile telephone.'), ({ cell }) => cell],
-  Username: [described(orNull(outText()), 'The name with which the contact signs in.'), ({ username }) => username],
-  isActive: [described(outFlag(), 'Whether the contact may sign in.'), ({ isActive }) => isActive],
+  customerContactID: [outId(identifies('contact')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  Name: [outText('The first name of the contact.'), ({ name }) => name],
+  LastName: [outText(SHARED.LastName), ({ lastName }) => lastName],
+  Email: [outText(SHARED.Email), (contact) => contact.email],
+  Cell: [orNull(outText('The number of the mobile telephone.')), ({ cell }) => cell],
+  Username: [orNull(outText('The name with which the contact signs in.')), ({ username }) => username],
+  isActive: [outFlag('Whether the contact may sign in.'), ({ isActive }) => isActive],
 })
 
 const inputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Name: described(required(text()), 'The first name of the contact.'),
-  LastName: described(required(text()), SHARED.LastName),
-  Email: described(required(email()), SHARED.Email),
-  Username: described(
-    optional(text()),
+  customerID: required(requiredReference(), identifies('customer')),
+  Name: required(text(), 'The first name of the contact.'),
+  LastName: required(text(), SHARED.LastName),
+  Email: required(email(), SHARED.Email),
+  Username: optional(
+    text(),
     'The name with which the contact signs in.',
     'Left out, one is generated where isActive is true.',
   ),
@@ -33,9 +33,9 @@ const inputs = {
     optional(text({ description: 'At least 6 characters, at least one letter and one number; never answered' })),
     'Left out, one is generated where isActive is true.',
   ),
-  Cell: described(optional(text()), 'The number of the mobile telephone.', LEFT_OUT.none),
-  isActive: described(
-    optional(flag()),
+  Cell: optional(text(), 'The number of the mobile telephone.', LEFT_OUT.none),
+  isActive: optional(
+    flag(),
     'Whether the contact may sign in: then it is mailed its credentials, and what is not given of them is generated.',
     LEFT_OUT.false,
   ),
@@ -55,8 +55,8 @@ const editInputs = {
     inputs.isActive,
     'Whether the contact may sign in: then it is mailed credentials that changed, and what is not given of them is generated.',
   ),
-  changePassword: described(
-    optional(flag()),
+  changePassword: optional(
+    flag(),
     'Whether the password is to change: without `Password` one is generated.',
     'Left out, a Password that is sent counts, and none is generated.',
   ),

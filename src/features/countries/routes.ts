@@ -1,13 +1,11 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { described } from '../../platform/wire/described.ts'
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter } from '../../platform/wire/left-out.ts'
 import { COUNTRIES, statesOf } from '../../kernel/countries.ts'
 import { memoryAnswer } from '../../platform/http/list.ts'
 import { type Operation, readOperation } from '../../platform/http/operation.ts'
 import { listQuery } from '../../platform/http/query.ts'
 import { readableKind } from '../../platform/http/record.ts'
 import { text } from '../../platform/wire/fields.ts'
-import { optional } from '../../platform/wire/read.ts'
 import { countryShape, stateShape } from './wire.ts'
 
 const tag = introduced('Countries', 'The countries and their subdivisions, by the identifiers that addresses use.')
@@ -26,16 +24,11 @@ const country = readableKind({
 export const countryOperations = (): Operation[] => [
   readOperation({
     id: 'listCountries',
-    method: 'GET',
     path: '/v1/countries',
     tag,
     summary: 'List the countries that customers and tax rules can name',
     query: listQuery({
-      Code: described(
-        optional(text()),
-        'Limits the list to the country with this code (ISO 3166-1, two letters).',
-        LEFT_OUT.all,
-      ),
+      Code: filter(text(), 'the country with this code (ISO 3166-1, two letters)'),
     }),
     success: { status: 200, schema: countryShape.list.schema },
     read: (_db, context, { query, url }) => {
@@ -46,7 +39,6 @@ export const countryOperations = (): Operation[] => [
   }),
   readOperation({
     id: 'listCountryStates',
-    method: 'GET',
     path: '/v1/countries/{countryID}/states',
     tag,
     summary: 'List the states of a country',

@@ -41,7 +41,6 @@ const reading: Operation[] = [
   creditNote.readOperation({ id: 'getCredit', tag, summary: 'Read a credit note' }),
   readOperation({
     id: 'explainCredit',
-    method: 'GET',
     path: '/v1/credits/{creditNoteID}/explanation',
     tag,
     summary: 'Explain what a credit note gives back, tax by tax',

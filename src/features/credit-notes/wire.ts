@@ -16,6 +16,7 @@ import {
   minorDigits,
   orNull,
   outDate,
+  outDay,
   outId,
   outInteger,
   outList,
@@ -36,19 +37,15 @@ import type { NegativeEdit } from '../money/negative-adjustments.ts'
 import type { ExplainedNote } from '../money/explain-credit-note.ts'
 
 const editing = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Amount: described(required(positiveAmount()), SHARED.NoteAmount),
-  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  Date: described(required(date()), SHARED.BookedDate),
-  CreditNumber: described(required(text(), 'Ref'), SHARED.CreditNumber),
-  Memo: described(
-    optional(longText()),
-    'A note of your own. Where the credit note has no Reason it is printed.',
-    LEFT_OUT.none,
-  ),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  customerID: required(requiredReference(), identifies('customer')),
+  Amount: required(positiveAmount(), SHARED.NoteAmount),
+  CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+  Date: required(date(), SHARED.BookedDate),
+  CreditNumber: required(text(), SHARED.CreditNumber, ['Ref']),
+  Memo: optional(longText(), 'A note of your own. Where the credit note has no Reason it is printed.', LEFT_OUT.none),
+  AutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['isAutoApply']),
   Reason: leftOut(creditReason(), LEFT_OUT.none),
-  Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
+  Allocations: optional(allocationsIn(), SHARED.Allocations, undefined, ['allocations', 'LinkedAllocations']),
 } satisfies Properties
 
 const adding = { ...editing, invoiceID: creditedInvoice() } satisfies Properties
@@ -103,71 +100,63 @@ export function creditNoteFromWire(body: Partial<CreditNoteBody>, problems: Prob
   }
 }
 
-const day = () => outDate('Calendar date')
-const invoiceNum = () => described(orNull(outId()), SHARED.invoiceNum)
+const day = () => outDay()
+const invoiceNum = () => orNull(outId(SHARED.invoiceNum))
 
 export const CreditExplanationOut = outObject(
   {
-    creditNoteID: described(outId(), identifies('credit note')),
+    creditNoteID: outId(identifies('credit note')),
     Net: outNumber('What is given back beside taxes'),
-    Taxes: described(
-      outList(
-        outObject({
-          Name: described(outText(), SHARED.TaxName),
-          Perc: described(outNumber(), SHARED.Perc),
-          Amount: described(outNumber(), 'What is given back of the tax.'),
-          invoiceID: described(outId(), identifies('invoice')),
-          invoiceNum: invoiceNum(),
-        }),
-      ),
+    Taxes: outList(
+      outObject({
+        Name: outText(SHARED.TaxName),
+        Perc: outNumber(SHARED.Perc),
+        Amount: outNumber('What is given back of the tax.'),
+        invoiceID: outId(identifies('invoice')),
+        invoiceNum: invoiceNum(),
+      }),
       SHARED.Taxes,
     ),
-    Lines: described(
-      outList(
-        outObject({
-          chargeID: described(outId(), identifies('charge, a line of an invoice')),
-          Kind: described(outWord(CHARGE_KINDS), 'What kind of charge is given back.'),
-          Facts: described(
-            outObject({
-              From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
-              To: orNull(outDate('Last unused day')),
-              WholeFrom: described(orNull(day()), 'The first day of the whole period.'),
-              WholeTo: orNull(outDate('Last day of the whole period')),
-              UnusedDays: described(orNull(outInteger()), 'How many days of the period are given back.'),
-              WholeDays: described(orNull(outInteger()), 'How many days the whole period has.'),
-              Price: described(outNumber(), 'The net price of the line that is given back.'),
-              CreditedBefore: described(outNumber(), "What of the line's net had been given back before."),
-            }),
-            'The facts from which the amount follows.',
-          ),
-          Formula: described(outText(), 'The computation in figures.'),
-          Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
-        }),
-      ),
+    Lines: outList(
+      outObject({
+        chargeID: outId(identifies('charge, a line of an invoice')),
+        Kind: outWord(CHARGE_KINDS, 'What kind of charge is given back.'),
+        Facts: described(
+          outObject({
+            From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
+            To: orNull(outDate('Last unused day')),
+            WholeFrom: described(orNull(day()), 'The first day of the whole period.'),
+            WholeTo: orNull(outDate('Last day of the whole period')),
+            UnusedDays: orNull(outInteger('How many days of the period are given back.')),
+            WholeDays: orNull(outInteger('How many days the whole period has.')),
+            Price: outNumber('The net price of the line that is given back.'),
+            CreditedBefore: outNumber("What of the line's net had been given back before."),
+          }),
+          'The facts from which the amount follows.',
+        ),
+        Formula: outText('The computation in figures.'),
+        Sentence: outText('What the whole note gives back, in plain words.'),
+      }),
       'The lines that are given back, each with its facts.',
     ),
-    Settlements: described(
-      outList(
-        outObject({
-          invoiceID: described(outId(), identifies('invoice')),
-          invoiceNum: invoiceNum(),
-          Gross: outNumber('What of the invoice is credited, taxes included'),
-          CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note from before this was kept')),
-          NetBefore: described(
-            orNull(outNumber()),
-            'What of the net had been credited before; null for a note from before this was kept.',
-          ),
-          TaxBefore: described(
-            orNull(outNumber()),
-            'What of the taxes had been given back before; null for a note from before this was kept.',
-          ),
-          Formula: outText({ description: 'How its taxes follow, one after the other; empty without taxes' }),
-          Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
-        }),
-      ),
+    Settlements: outList(
+      outObject({
+        invoiceID: outId(identifies('invoice')),
+        invoiceNum: invoiceNum(),
+        Gross: outNumber('What of the invoice is credited, taxes included'),
+        CreditedBefore: orNull(outNumber('Gross credited of it before; null for a note from before this was kept')),
+        NetBefore: orNull(
+          outNumber('What of the net had been credited before; null for a note from before this was kept.'),
+        ),
+        TaxBefore: orNull(
+          outNumber('What of the taxes had been given back before; null for a note from before this was kept.'),
+        ),
+        Formula: outText('How its taxes follow, one after the other; empty without taxes'),
+        Sentence: outText('What the whole note gives back, in plain words.'),
+      }),
       'What the note corrects, invoice by invoice.',
     ),
-    Sentence: described(outText(), 'What the whole note gives back, in plain words.'),
+    Sentence: outText('What the whole note gives back, in plain words.'),
   },
   'CreditExplanation',
 )

@@ -1,6 +1,5 @@
 import { introduced } from '../../platform/http/tags.ts'
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, missing } from '../../kernel/fault.ts'
@@ -31,7 +30,6 @@ async function answerCurrencies(db: Queryable, context: RequestContext): Promise
 export const currencyOperations = (): Operation[] => [
   lookupOperation({
     id: 'listCurrencies',
-    method: 'GET',
     path: '/v1/currencies',
     tag,
     summary: 'List the currencies of the account',
@@ -64,18 +62,13 @@ export const currencyOperations = (): Operation[] => [
     summary: 'Take a currency from the account',
     // The interface puts the code into the body; a client that cannot send one with DELETE uses the query.
     body: objectOf(
-      { CurrencyCode: described(optional(currencyCode()), SHARED.CurrencyCode, LEFT_OUT.fromQuery) },
+      { CurrencyCode: optional(currencyCode(), SHARED.CurrencyCode, LEFT_OUT.fromQuery) },
       { name: 'CurrencyChoice', ignored: ['Name'] },
     ),
     isBodyOptional: true,
     query: objectOf({
-      CurrencyCode: described(
-        optional(currencyCode()),
-        'The currency that is taken away.',
-        'Left out, the body names it.',
-      ),
+      CurrencyCode: optional(currencyCode(), 'The currency that is taken away.', 'Left out, the body names it.'),
     }),
-    success: { status: 204 },
     refusals: {
       404: 'The account does not have this currency',
       409: 'The currency is used, or is the default of the account',

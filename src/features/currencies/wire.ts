@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { findCurrency } from '../../kernel/currencies.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
@@ -7,14 +6,11 @@ import { objectOf, required } from '../../platform/wire/read.ts'
 import { outText } from '../../platform/wire/write.ts'
 
 export const currencyShape = recordShape<{ currency: string }>()('Currency', {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
-  Name: [
-    described(outText(), 'The name of the currency in English.'),
-    ({ currency }) => findCurrency(currency)?.name ?? currency,
-  ],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
+  Name: [outText('The name of the currency in English.'), ({ currency }) => findCurrency(currency)?.name ?? currency],
 })
 
 export const CurrencyIn = objectOf(
-  { CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode) },
+  { CurrencyCode: required(currencyCode(), SHARED.CurrencyCode) },
   { name: 'CurrencyInput', ignored: ['Name'] },
 )

@@ -1,6 +1,5 @@
 import { introduced } from '../../platform/http/tags.ts'
 import { pathParameter } from '../../platform/http/path-parameters.ts'
-import { described } from '../../platform/wire/described.ts'
 import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { refuseOn } from '../../platform/database/failures.ts'
@@ -29,7 +28,7 @@ pathParameter('Key', 'The key of the custom field.', { type: 'string' })
 const tag = introduced('Custom fields', 'Fields of your own for customers; each has a key, and each customer a value.')
 
 const customFieldShape = recordShape<CustomLabel>()('CustomField', {
-  Key: [described(outText(), 'The label of the custom field, by which customers name it.'), ({ label }) => label],
+  Key: [outText('The label of the custom field, by which customers name it.'), ({ label }) => label],
 })
 
 /** Adds a label. Throws a Fault when the account has it, in whatever letter case, or has as many as it may. */
@@ -67,7 +66,7 @@ export const customFieldOperations = (): Operation[] => [
     tag,
     summary: 'Define a label that every customer can have a value for',
     body: objectOf(
-      { Key: described(required(text()), 'The label of the custom field, by which customers name it.') },
+      { Key: required(text(), 'The label of the custom field, by which customers name it.') },
       { name: 'CustomFieldInput' },
     ),
     success: { status: 201, schema: customFieldShape.schema },
@@ -80,7 +79,6 @@ export const customFieldOperations = (): Operation[] => [
     path: '/v1/customfields/{Key}',
     tag,
     summary: 'Delete a label with the values that customers have for it',
-    success: { status: 204 },
     record: async (tx, _context, { params }) => {
       const label = params['Key'] ?? ''
       // What no label can be, PostgreSQL need not be asked for: it could not even read some of it.

@@ -54,7 +54,6 @@ export const customerRemovalOperations = (
     path: '/v1/customers/{customerID}/anonymise',
     tag: 'Customers',
     summary: 'Replace who a customer is by neutral text, for good',
-    success: { status: 204 },
     representation: customerKind.representation,
     refusals: { 409: 'A try, a refund or a debit of the customer has no outcome yet' },
     record: customerKind.deleting.record,

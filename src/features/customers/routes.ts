@@ -84,8 +84,8 @@ const reading: Operation[] = [
     query: objectOf(paging),
     body: objectOf(
       {
-        ids: described(
-          required(listOf(reference(), { max: IDS_MAX, what: 'identifiers' })),
+        ids: required(
+          listOf(reference(), { max: IDS_MAX, what: 'identifiers' }),
           'The identifiers of the customers that are wanted.',
         ),
         page: described(
@@ -164,7 +164,6 @@ const pausing = ({ onReturn, onCollectionChanged }: CustomerDeps): Operation[] =
       path: `/v1/customers/{customerID}/${change}`,
       tag,
       summary: pauses[change],
-      success: { status: 204 },
       record: customerKind.editing.record,
       etag: customerKind.editing.etag,
       representation: customerKind.representation,

@@ -1,7 +1,6 @@
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, searchOfCustomers } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
-import { search } from '../../platform/wire/search.ts'
 import { firstOfNextMonth } from '../../kernel/calendar.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { EXEMPT_CATEGORIES } from '../../kernel/tax.ts'
@@ -25,9 +24,10 @@ import {
 } from '../../platform/wire/read.ts'
 import {
   orNull,
-  outDate,
+  outDay,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outList,
   outObject,
@@ -140,14 +140,15 @@ const ENTRIES = {
   CountryState: about(setText('countryState'), 'The name of the subdivision of the country.'),
   countryID: set(
     'countryId',
-    described(
-      optional(reference()),
+    optional(
+      reference(),
       identifies('country (its numeric code of ISO 3166-1)'),
       'Left out, it is found by Country where that is the code of one, or its name in English, German, its own language or another language of Europe.',
     ),
-    described(
-      orNull(outId('ISO 3166-1 numeric code')),
-      'The country in which the customer is taxed, by its numeric code of ISO 3166-1; null where it is not known.',
+    orNull(
+      outId(
+        'The country in which the customer is taxed, by its numeric code of ISO 3166-1; null where it is not known. ISO 3166-1 numeric code.',
+      ),
     ),
   ),
   countryStateID: about(
@@ -165,13 +166,13 @@ const ENTRIES = {
     SHARED.CurrencyCode,
     'Left out, it is that of the account; an edit leaves it as it is.',
   ),
-  CreatedDate: about(kept(own(outDate('Instant'), 'createdAt')), 'When the customer was added.'),
+  CreatedDate: about(kept(own(outInstant(), 'createdAt')), 'When the customer was added.'),
   isSuspended: about(
     computed(outFlag(), (c) => c.suspendedAt !== null),
     'Whether the customer is suspended.',
   ),
   SuspendedDate: about(
-    kept(own(orNull(outDate('Instant')), 'suspendedAt')),
+    kept(own(orNull(outInstant()), 'suspendedAt')),
     'Since when it is suspended; null where it is not.',
   ),
   isActive: about(
@@ -218,13 +219,13 @@ const ENTRIES = {
     'Whether a statement is mailed on the first of each month.',
   ),
   StatementDate: about(
-    computed(orNull(outDate('Calendar date')), (c, { today, timeZone }) =>
+    computed(orNull(outDay()), (c, { today, timeZone }) =>
       c.autoSendStatement ? dateWithOffset(firstOfNextMonth(today), timeZone) : null,
     ),
     'The day of the next automatic statement.',
   ),
   StatementLastSentDate: about(
-    computed(orNull(outDate('Calendar date')), ({ statementLastSentOn: day }, { timeZone }) =>
+    computed(orNull(outDay()), ({ statementLastSentOn: day }, { timeZone }) =>
       day === null ? null : dateWithOffset(day, timeZone),
     ),
     'The day on which a statement was last sent; null where none was.',
@@ -233,8 +234,8 @@ const ENTRIES = {
     computed(
       orNull(
         outObject({
-          paymentMethodID: described(outId(), identifies('payment method')),
-          Token: described(outText(), 'The token by which requests name it.'),
+          paymentMethodID: outId(identifies('payment method')),
+          Token: outText('The token by which requests name it.'),
         }),
       ),
       (c) =>
@@ -299,7 +300,7 @@ export const customerShape = recordShape<CustomerView>()('Customer', columns)
 export const customerByIdShape = recordShape<CustomerView>()('CustomerById', {
   ...columns,
   PrimaryPaymentMethod: [
-    described(outFlag(), 'Whether the customer has a primary payment method.'),
+    outFlag('Whether the customer has a primary payment method.'),
     ({ primaryMethodId }) => primaryMethodId !== null,
   ],
 })
@@ -315,13 +316,11 @@ export const customerWithFieldsShape = recordShape<LabelledCustomer>()('Customer
     ALL.map(([name, { column }]) => [name, columnIn('customer', column)]),
   ) as Columns<LabelledCustomer>),
   CustomFields: [
-    described(
-      outList(
-        outObject({
-          Key: described(outText(), 'The label of the custom field.'),
-          Value: described(orNull(outText()), 'The value that the customer has; null where none.'),
-        }),
-      ),
+    outList(
+      outObject({
+        Key: outText('The label of the custom field.'),
+        Value: orNull(outText('The value that the customer has; null where none.')),
+      }),
       'The values of the custom fields, by their keys.',
     ),
     ({ labels, customer: { customValues } }) =>
@@ -356,9 +355,9 @@ const CustomFields = optional(
   listOf(
     objectOf(
       {
-        Key: described(required(text()), 'The label of the custom field, by which customers name it.'),
-        Value: described(
-          optional(text()),
+        Key: required(text(), 'The label of the custom field, by which customers name it.'),
+        Value: optional(
+          text(),
           'The value that the customer has; null where none.',
           'Left out, the customer has none.',
         ),
@@ -389,30 +388,18 @@ export const CustomerIn = objectOf(inputs, {
 export type CustomerBody = BodyOf<typeof inputs>
 
 export const customerFilters = {
-  q: described(
-    optional(search()),
-    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
-    LEFT_OUT.all,
-  ),
-  Reference: described(optional(text()), 'Limits the list to records with this reference of yours.', LEFT_OUT.all),
-  Email: described(optional(text()), 'Limits the list to customers with this e-mail address.', LEFT_OUT.all),
-  comp_status: described(
-    optional(word(CUSTOMER_STATUSES, { anyCase: true }), 'comp_Status'),
-    'Limits the list to customers in this state.',
-    LEFT_OUT.all,
-  ),
-  VatNo: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to customers with this VAT number, as it is written.',
-    LEFT_OUT.all,
-  ),
-  countryID: described(optional(reference()), 'Limits the list to customers in this country.', LEFT_OUT.all),
-  hasCountry: described(
-    optional(flag()),
+  q: searchOfCustomers(),
+  Reference: filter(text(), 'records with this reference of yours'),
+  Email: filter(text(), 'customers with this e-mail address'),
+  comp_status: filter(word(CUSTOMER_STATUSES, { anyCase: true }), 'customers in this state', ['comp_Status']),
+  VatNo: filter(text({ takesNumbers: true }), 'customers with this VAT number, as it is written'),
+  countryID: filter(reference(), 'customers in this country'),
+  hasCountry: optional(
+    flag(),
     'With false only customers whose Country names none that is known, so that they have no countryID; with true only those with a countryID.',
     LEFT_OUT.all,
   ),
-  CurrencyCode: described(optional(currencyCode()), 'Limits the list to records in this currency.', LEFT_OUT.all),
+  CurrencyCode: filter(currencyCode(), 'records in this currency'),
 }
 
 /** Returns why a customer is exempt. Rule: absent fields stay while they are exempt; one who is taxed again, or for no reason, has none. */

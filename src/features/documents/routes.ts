@@ -60,7 +60,7 @@ const SendIn = objectOf(
 )
 
 const previewInputs = {
-  preview: described(optional(flag()), 'With true nothing is changed, and the answer shows what would be.'),
+  preview: optional(flag(), 'With true nothing is changed, and the answer shows what would be.'),
 } satisfies Properties
 const PreviewQuery = objectOf(previewInputs)
 
@@ -77,7 +77,6 @@ const anyLength = <Query>(read: ReadDocument<Query>) => ({ read, readLong: read 
 const creditNoteOperations = (drawing: Drawing): Operation[] => [
   readOperation({
     id: 'getCreditPdf',
-    method: 'GET',
     path: '/v1/credits/{creditNoteID}/pdf',
     tag: 'Credit notes',
     summary:
@@ -118,7 +117,6 @@ const creditNoteOperations = (drawing: Drawing): Operation[] => [
 export const documentOperations = ({ drawing }: { drawing: Drawing }): Operation[] => [
   readOperation({
     id: 'getInvoicePdf',
-    method: 'GET',
     path: '/v1/invoices/{invoiceID}/pdf',
     tag: 'Invoices',
     summary: 'Download an invoice as a PDF: frozen at issue, with what was paid and credited so far',

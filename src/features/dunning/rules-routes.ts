@@ -25,7 +25,6 @@ async function answerRules(db: Queryable, { account }: RequestContext): Promise<
 export const collectionRulesOperations = (): Operation[] => [
   lookupOperation({
     id: 'getCollectionRules',
-    method: 'GET',
     path: '/v1/collectionrules',
     tag,
     summary: 'Read the rules by which unpaid invoices are collected',
@@ -39,7 +38,6 @@ export const collectionRulesOperations = (): Operation[] => [
     tag,
     summary: 'Change the rules by which unpaid invoices are collected: only what is sent',
     body: CollectionRulesIn,
-    success: { status: 204 },
     representation: { schema: CollectionRulesOut.schema, headers: ['ETag'], read: answerRules },
     record: lockCollectionRules,
     etag: collectionRulesEtag,

@@ -1,5 +1,4 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import {
   ACTIONS,
   ATTEMPTS_MAX,
@@ -19,30 +18,22 @@ import { outFlag, outInteger, outList, outObject, outWord, type ShapeOf } from '
 
 export const CollectionRulesOut = outObject(
   {
-    Attempts: described(
-      outList(
-        outObject({
-          DaysAfterDue: described(outInteger(), 'How many days after the due date it happens.'),
-          Action: described(
-            outWord(ACTIONS),
-            'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.',
-          ),
-        }),
-      ),
+    Attempts: outList(
+      outObject({
+        DaysAfterDue: outInteger('How many days after the due date it happens.'),
+        Action: outWord(ACTIONS, 'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.'),
+      }),
       'The attempts to collect, in order.',
     ),
-    Reminders: described(
-      outList(
-        outObject({
-          Kind: described(outWord(REMINDER_KINDS), 'The kind of reminder.'),
-          DaysBefore: described(outInteger(), 'How many days before it the reminder is sent.'),
-          isActive: described(outFlag(), 'Whether reminders of this kind are sent.'),
-        }),
-      ),
+    Reminders: outList(
+      outObject({
+        Kind: outWord(REMINDER_KINDS, 'The kind of reminder.'),
+        DaysBefore: outInteger('How many days before it the reminder is sent.'),
+        isActive: outFlag('Whether reminders of this kind are sent.'),
+      }),
       'The reminders, each with its day.',
     ),
-    isForUntried: described(
-      outFlag(),
+    isForUntried: outFlag(
       'Whether invoices that nobody tries to collect, as those paid by transfer, are warned about on the days of the attempts too; those that fell due before it was switched on never are.',
     ),
   },
@@ -62,54 +53,44 @@ export const collectionRulesToWire = (rules: CollectionRules): ShapeOf<typeof Co
 export const collectionRulesEtag = (rules: CollectionRules): string => etagOf(collectionRulesToWire(rules))
 
 const inputs = {
-  Attempts: described(
-    optional(
-      listOf(
-        objectOf(
-          {
-            DaysAfterDue: described(
-              required(whole(0, DAYS_AFTER_DUE_MAX)),
-              'How many days after the due date it happens.',
-            ),
-            Action: described(
-              required(word(ACTIONS)),
-              'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.',
-            ),
-          },
-          { name: 'CollectionAttemptInput' },
-        ),
-        { min: 1, max: ATTEMPTS_MAX, what: 'attempts' },
+  Attempts: optional(
+    listOf(
+      objectOf(
+        {
+          DaysAfterDue: required(whole(0, DAYS_AFTER_DUE_MAX), 'How many days after the due date it happens.'),
+          Action: required(
+            word(ACTIONS),
+            'The mail that goes out when the attempt fails, or `suspend`; `none` sends nothing.',
+          ),
+        },
+        { name: 'CollectionAttemptInput' },
       ),
+      { min: 1, max: ATTEMPTS_MAX, what: 'attempts' },
     ),
     'The attempts to collect, in order.',
     'Left out, they stay as they are; null brings those of the service back.',
   ),
-  Reminders: described(
-    optional(
-      listOf(
-        objectOf(
-          {
-            Kind: described(
-              required(word(REMINDER_KINDS)),
-              'The kind of reminder; one that is not in the list stays as it is.',
-            ),
-            DaysBefore: described(
-              optional(whole(0, DAYS_BEFORE_MAX)),
-              'How many days before it the reminder is sent.',
-              LEFT_OUT.kept,
-            ),
-            isActive: described(optional(flag()), 'Whether reminders of this kind are sent.', LEFT_OUT.kept),
-          },
-          { name: 'ReminderInput' },
-        ),
-        { max: REMINDER_KINDS.length, what: 'reminders' },
+  Reminders: optional(
+    listOf(
+      objectOf(
+        {
+          Kind: required(word(REMINDER_KINDS), 'The kind of reminder; one that is not in the list stays as it is.'),
+          DaysBefore: optional(
+            whole(0, DAYS_BEFORE_MAX),
+            'How many days before it the reminder is sent.',
+            LEFT_OUT.kept,
+          ),
+          isActive: optional(flag(), 'Whether reminders of this kind are sent.', LEFT_OUT.kept),
+        },
+        { name: 'ReminderInput' },
       ),
+      { max: REMINDER_KINDS.length, what: 'reminders' },
     ),
     'The reminders, each with its day.',
     'Left out, they stay as they are; null brings those of the service back.',
   ),
-  isForUntried: described(
-    optional(flag()),
+  isForUntried: optional(
+    flag(),
     'Whether invoices that nobody tries to collect, as those paid by transfer, are warned about on the days of the attempts too; those that fell due before it was switched on never are.',
     'Left out, it stays as it is; null makes it false.',
   ),

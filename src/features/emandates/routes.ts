@@ -78,7 +78,6 @@ export const emandateOperations = (deps: MandateDeps): Operation[] => [
   }),
   lookupOperation({
     id: 'getEMandate',
-    method: 'GET',
     path: '/v1/emandate',
     tag,
     summary: 'Read an eMandate by its Token',

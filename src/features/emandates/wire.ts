@@ -13,6 +13,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outNumber,
   outObject,
@@ -34,158 +35,117 @@ const ofCompany = (mandate: MandateView, value: string | null) => (mandate.isCom
 
 export const mandateShape = recordShape<MandateView>()('EMandate', {
   Token: [
-    described(outText(), 'The token by which requests name the mandate; unsigned, it is valid for 24 hours.'),
+    outText('The token by which requests name the mandate; unsigned, it is valid for 24 hours.'),
     ({ token }) => token,
   ],
-  customerPaymentMethodID: [
-    described(orNull(outId()), identifies('payment method')),
-    ({ linkedMethodId }) => linkedMethodId,
-  ],
+  customerPaymentMethodID: [orNull(outId(identifies('payment method'))), ({ linkedMethodId }) => linkedMethodId],
   MandateState: [
-    described(
-      outWord(MANDATE_STATES),
-      'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.',
-    ),
+    outWord(MANDATE_STATES, 'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.'),
     ({ state }) => state,
   ],
-  MandateReference: [outText({ description: 'The reference that the bank is given' }), mandateReference],
-  Name: [described(outText(), 'The first name of the signee.'), ({ signee }) => signee.name],
-  LastName: [described(outText(), SHARED.LastName), ({ signee }) => signee.lastName],
+  MandateReference: [outText('The reference that the bank is given'), mandateReference],
+  Name: [outText('The first name of the signee.'), ({ signee }) => signee.name],
+  LastName: [outText(SHARED.LastName), ({ signee }) => signee.lastName],
   Company: [
-    described(orNull(outText()), 'The name of the company, which documents are made out to.'),
+    orNull(outText('The name of the company, which documents are made out to.')),
     (row) => ofCompany(row, row.signee.company),
   ],
   TradingAs: [
-    described(orNull(outText()), 'The name under which the company trades.'),
+    orNull(outText('The name under which the company trades.')),
     (row) => ofCompany(row, row.signee.tradingAs),
   ],
-  Tel: [described(orNull(outText()), SHARED.Tel), ({ signee }) => signee.tel],
-  Email: [described(orNull(outText()), SHARED.Email), ({ signee }) => signee.email],
-  Address1: [described(orNull(outText()), SHARED.Address1), ({ signee }) => signee.address1],
-  Address2: [described(orNull(outText()), SHARED.Address2), ({ signee }) => signee.address2],
-  City: [described(orNull(outText()), SHARED.City), ({ signee }) => signee.city],
-  State: [orNull(outText({ description: 'The province of the signee' })), ({ signee }) => signee.state],
-  PostalCode: [described(orNull(outText()), SHARED.ZipCode), ({ signee }) => signee.postalCode],
+  Tel: [orNull(outText(SHARED.Tel)), ({ signee }) => signee.tel],
+  Email: [orNull(outText(SHARED.Email)), ({ signee }) => signee.email],
+  Address1: [orNull(outText(SHARED.Address1)), ({ signee }) => signee.address1],
+  Address2: [orNull(outText(SHARED.Address2)), ({ signee }) => signee.address2],
+  City: [orNull(outText(SHARED.City)), ({ signee }) => signee.city],
+  State: [orNull(outText('The province of the signee')), ({ signee }) => signee.state],
+  PostalCode: [orNull(outText(SHARED.ZipCode)), ({ signee }) => signee.postalCode],
   CountryISOCode: [
-    described(orNull(outText()), 'The country of the signee, in the three letters of ISO 3166-1.'),
+    orNull(outText('The country of the signee, in the three letters of ISO 3166-1.')),
     ({ signee }) => signee.country,
   ],
-  bank_DebitMethod: [described(outWord(BANK_KINDS), 'The way in which the account is debited.'), ({ kind }) => kind],
-  bank_Name: [described(outText(), 'The name of the bank.'), ({ terms }) => terms.bank.name],
-  bank_BranchCode: [
-    described(orNull(outText()), 'The code of the branch of the bank.'),
-    ({ terms }) => terms.bank.branchCode,
-  ],
-  bank_AccHolder: [
-    described(outText(), 'The name of the holder of the account.'),
-    ({ terms }) => terms.bank.accountHolder,
-  ],
-  bank_AccNumber: [outText({ description: 'The last four digits' }), ({ lastFour }) => maskedNumber(lastFour)],
+  bank_DebitMethod: [outWord(BANK_KINDS, 'The way in which the account is debited.'), ({ kind }) => kind],
+  bank_Name: [outText('The name of the bank.'), ({ terms }) => terms.bank.name],
+  bank_BranchCode: [orNull(outText('The code of the branch of the bank.')), ({ terms }) => terms.bank.branchCode],
+  bank_AccHolder: [outText('The name of the holder of the account.'), ({ terms }) => terms.bank.accountHolder],
+  bank_AccNumber: [outText('The last four digits'), ({ lastFour }) => maskedNumber(lastFour)],
   bank_AccountType: [
-    described(outWord(ACCOUNT_TYPES), 'The kind of bank account, as the bank names it.'),
+    outWord(ACCOUNT_TYPES, 'The kind of bank account, as the bank names it.'),
     ({ terms }) => terms.bank.accountType as (typeof ACCOUNT_TYPES)[number],
   ],
-  debit_Frequency: [
-    described(outWord(FREQUENCIES), 'How often the account is debited.'),
-    ({ terms }) => terms.frequency,
-  ],
-  debit_NameOnStmt: [
-    described(outText(), 'The name that the statement of the holder shows.'),
-    ({ terms }) => terms.nameOnStatement,
-  ],
+  debit_Frequency: [outWord(FREQUENCIES, 'How often the account is debited.'), ({ terms }) => terms.frequency],
+  debit_NameOnStmt: [outText('The name that the statement of the holder shows.'), ({ terms }) => terms.nameOnStatement],
   debit_ContractRef: [
-    described(outText(), 'Your reference of the contract, which the bank shows.'),
+    outText('Your reference of the contract, which the bank shows.'),
     ({ terms }) => terms.contractRef,
   ],
-  debit_StartDate: described(
-    dayColumn(({ terms }) => terms.startDate),
-    'The day of the first debit.',
-  ),
+  debit_StartDate: dayColumn(({ terms }) => terms.startDate, 'The day of the first debit.'),
   debit_ActionDay: [
-    described(outInteger(), 'The day of the debit: of the week from Monday (1) for Weekly, else of the month.'),
+    outInteger('The day of the debit: of the week from Monday (1) for Weekly, else of the month.'),
     ({ terms }) => terms.actionDay,
   ],
-  debit_EndDate: described(
-    optionalDayColumn(({ terms }) => terms.endDate),
+  debit_EndDate: optionalDayColumn(
+    ({ terms }) => terms.endDate,
     'The day after which nothing is debited; null where the mandate has no end.',
   ),
-  debit_Amt: [described(outNumber(), 'The amount of each debit.'), ({ terms }) => decimalDigits(decimal(terms.amount))],
+  debit_Amt: [outNumber('The amount of each debit.'), ({ terms }) => decimalDigits(decimal(terms.amount))],
   debit_MaxAmt: [
-    described(orNull(outNumber()), 'The highest amount of one debit; null where the mandate names none.'),
+    orNull(outNumber('The highest amount of one debit; null where the mandate names none.')),
     ({ terms }) => (terms.maxAmount === null ? null : decimalDigits(decimal(terms.maxAmount))),
   ],
   debit_Escalation: [
-    described(orNull(outText()), 'How the amount may rise, in words; null where it may not.'),
+    orNull(outText('How the amount may rise, in words; null where it may not.')),
     ({ terms }) => terms.escalation,
   ],
   debit_VariableAmts: [
-    described(orNull(outFlag()), 'Whether the amount may differ from debit to debit.'),
+    orNull(outFlag('Whether the amount may differ from debit to debit.')),
     ({ terms }) => terms.isVariable,
   ],
-  CurrencyCode: [outText({ description: 'Of debit_Amt and debit_MaxAmt' }), ({ terms }) => terms.currency],
-  AuthDomain: [
-    orNull(outText({ description: 'The origin whose pages may show the frame' })),
-    ({ authOrigin }) => authOrigin,
-  ],
+  CurrencyCode: [outText('Of debit_Amt and debit_MaxAmt'), ({ terms }) => terms.currency],
+  AuthDomain: [orNull(outText('The origin whose pages may show the frame')), ({ authOrigin }) => authOrigin],
   isCustomerEditable: [
-    described(outFlag(), 'Whether the signee may change his own details before he signs.'),
+    outFlag('Whether the signee may change his own details before he signs.'),
     ({ isCustomerEditable }) => isCustomerEditable,
   ],
   isCompanySignee: [
-    described(outFlag(), 'Whether a company signs; only then Company and TradingAs are shown.'),
+    outFlag('Whether a company signs; only then Company and TradingAs are shown.'),
     ({ isCompanySignee }) => isCompanySignee,
   ],
-  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }) => createdAt],
+  DateCreated: [outInstant(SHARED.DateCreated), ({ createdAt }) => createdAt],
   DateSigned: [orNull(outDate('Instant; null until it is signed')), ({ signedAt }) => signedAt],
-  BeneficiaryName: [
-    described(outText(), 'The name of the account that is paid.'),
-    ({ terms }) => terms.beneficiary.name,
-  ],
+  BeneficiaryName: [outText('The name of the account that is paid.'), ({ terms }) => terms.beneficiary.name],
   BeneficiaryContactNumber: [
-    described(orNull(outText()), 'The telephone number of the account that is paid.'),
+    orNull(outText('The telephone number of the account that is paid.')),
     ({ terms }) => terms.beneficiary.tel,
   ],
   BeneficiaryWebPage: [
-    described(orNull(outText()), 'The website of the account that is paid.'),
+    orNull(outText('The website of the account that is paid.')),
     ({ terms }) => terms.beneficiary.webPage,
   ],
   BeneficiaryEmail: [
-    described(orNull(outText()), 'The e-mail address of the account that is paid.'),
+    orNull(outText('The e-mail address of the account that is paid.')),
     ({ terms }) => terms.beneficiary.email,
   ],
 })
 
 /** Record of an event about a mandate: nothing of it is personal. */
 export const mandateEventShape = recordShape<MandateView>()('EMandateEvent', {
-  MandateReference: [
-    described(outText(), 'The reference of the mandate, which the holder of the account knows.'),
-    mandateReference,
-  ],
-  customerPaymentMethodID: [
-    described(orNull(outId()), identifies('payment method')),
-    ({ linkedMethodId }) => linkedMethodId,
-  ],
+  MandateReference: [outText('The reference of the mandate, which the holder of the account knows.'), mandateReference],
+  customerPaymentMethodID: [orNull(outId(identifies('payment method'))), ({ linkedMethodId }) => linkedMethodId],
   MandateState: [
-    described(
-      outWord(MANDATE_STATES),
-      'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.',
-    ),
+    outWord(MANDATE_STATES, 'Whether the mandate waits for its signature, is signed, or has lapsed unsigned.'),
     ({ state }) => state,
   ],
-  bank_DebitMethod: [described(outWord(BANK_KINDS), 'The way in which the account is debited.'), ({ kind }) => kind],
-  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }) => createdAt],
-  DateSigned: [
-    described(orNull(outDate('Instant')), 'When it was signed; null until then.'),
-    ({ signedAt }) => signedAt,
-  ],
+  bank_DebitMethod: [outWord(BANK_KINDS, 'The way in which the account is debited.'), ({ kind }) => kind],
+  DateCreated: [outInstant(SHARED.DateCreated), ({ createdAt }) => createdAt],
+  DateSigned: [orNull(outInstant('When it was signed; null until then.')), ({ signedAt }) => signedAt],
 })
 
 export const MandateCreatedOut = outObject(
   {
-    Token: outText({ description: 'Names the eMandate; a secret of the account and the signee' }),
-    Url: outText({
-      description: 'The signing page; of a test account below the address of the request where PUBLIC_URL is not set',
-    }),
+    Token: outText('Names the eMandate; a secret of the account and the signee'),
+    Url: outText('The signing page; of a test account below the address of the request where PUBLIC_URL is not set'),
   },
   'EMandateCreated',
 )
@@ -205,48 +165,44 @@ const UNLESS_STORED = 'Required unless customerPaymentMethodID names a stored ac
 const amountField = () => decimalField({ decimalsMax: 4, min: ZERO, isMinOpen: true })
 
 const signeeInputs = {
-  Name: described(required(nameBesideNumber(NAME_MAX)), 'The first name of the signee.'),
-  Lastname: described(required(nameBesideNumber(NAME_MAX), 'LastName'), 'The family name of the signee.'),
-  Company: described(
-    optional(nameBesideNumber(255)),
-    'The name of the company, which documents are made out to.',
-    LEFT_OUT.none,
-  ),
-  TradingAs: described(optional(nameBesideNumber(255)), 'The name under which the company trades.', LEFT_OUT.none),
-  Tel: described(optional(text()), SHARED.Tel, LEFT_OUT.none),
-  Email: described(optional(email()), SHARED.Email, LEFT_OUT.none),
-  Address1: described(optional(text()), SHARED.Address1, LEFT_OUT.none),
-  Address2: described(optional(text()), SHARED.Address2, LEFT_OUT.none),
-  City: described(optional(text()), SHARED.City, LEFT_OUT.none),
-  State: described(optional(text()), 'The province of the signee.', LEFT_OUT.none),
+  Name: required(nameBesideNumber(NAME_MAX), 'The first name of the signee.'),
+  Lastname: required(nameBesideNumber(NAME_MAX), 'The family name of the signee.', ['LastName']),
+  Company: optional(nameBesideNumber(255), 'The name of the company, which documents are made out to.', LEFT_OUT.none),
+  TradingAs: optional(nameBesideNumber(255), 'The name under which the company trades.', LEFT_OUT.none),
+  Tel: optional(text(), SHARED.Tel, LEFT_OUT.none),
+  Email: optional(email(), SHARED.Email, LEFT_OUT.none),
+  Address1: optional(text(), SHARED.Address1, LEFT_OUT.none),
+  Address2: optional(text(), SHARED.Address2, LEFT_OUT.none),
+  City: optional(text(), SHARED.City, LEFT_OUT.none),
+  State: optional(text(), 'The province of the signee.', LEFT_OUT.none),
   CountryISOCode: leftOut(optional(country()), LEFT_OUT.none),
-  PostalCode: described(optional(text({ takesNumbers: true })), SHARED.ZipCode, LEFT_OUT.none),
+  PostalCode: optional(text({ takesNumbers: true }), SHARED.ZipCode, LEFT_OUT.none),
 } satisfies Properties
 
 const inputs = {
   ...signeeInputs,
-  customerPaymentMethodID: described(
-    optional(reference()),
+  customerPaymentMethodID: optional(
+    reference(),
     identifies('payment method'),
     'Left out, the fields of the bank account are required.',
   ),
   bank_DebitMethod: optional(
     described(bankKind, 'How the account is debited; left out, as the stored account says, else by debit_order'),
   ),
-  bank_Name: described(optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)), 'The name of the bank.'),
+  bank_Name: optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED), 'The name of the bank.'),
   bank_BranchCode: optional(
     described(
       numberAsText(text({ max: 30, takesNumbers: true }), 6),
       `The code of the branch of the bank, of sepa its BIC, of ach its routing number. ${UNLESS_STORED}`,
     ),
   ),
-  bank_AccHolder: described(
-    optional(described(nameBesideNumber(NAME_MAX), UNLESS_STORED)),
+  bank_AccHolder: optional(
+    described(nameBesideNumber(NAME_MAX), UNLESS_STORED),
     'The name of the holder of the account.',
   ),
   bank_AccNumber: optional(described(bankNumber(70), `The number of the account, of sepa its IBAN. ${UNLESS_STORED}`)),
-  bank_AccountType: described(
-    optional(described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED)),
+  bank_AccountType: optional(
+    described(word(ACCOUNT_TYPES, { anyCase: true }), UNLESS_STORED),
     'The kind of bank account, as the bank names it.',
   ),
   debit_ActionDay: required(
@@ -255,15 +211,15 @@ const inputs = {
       'The day of the debit: of a month 1 to 31, of a week 1 (Monday) to 7; of Daily and Once ignored',
     ),
   ),
-  debit_StartDate: described(required(date()), 'The day of the first debit.'),
-  debit_EndDate: described(
-    optional(date()),
+  debit_StartDate: required(date(), 'The day of the first debit.'),
+  debit_EndDate: optional(
+    date(),
     'The day after which nothing is debited; null where the mandate has no end.',
     'Left out, the mandate has no end.',
   ),
-  debit_Frequency: described(required(word(FREQUENCIES, { anyCase: true })), 'How often the account is debited.'),
-  debit_Escalation: described(
-    optional(text({ max: 100, takesNumbers: true })),
+  debit_Frequency: required(word(FREQUENCIES, { anyCase: true }), 'How often the account is debited.'),
+  debit_Escalation: optional(
+    text({ max: 100, takesNumbers: true }),
     'How the amount may rise, in words; null where it may not.',
     'Left out, the amount may not rise.',
   ),
@@ -273,28 +229,28 @@ const inputs = {
       'The amount of each debit: in EUR for sepa, in USD for ach, else in the currency of the account',
     ),
   ),
-  debit_MaxAmt: described(
-    optional(amountField()),
+  debit_MaxAmt: optional(
+    amountField(),
     'The highest amount of one debit; null where the mandate names none.',
     'Left out, the mandate names none.',
   ),
-  debit_NameOnStmt: described(required(text({ max: NAME_MAX })), 'The name that the statement of the holder shows.'),
-  debit_ContractRef: described(
-    required(text({ max: NAME_MAX, takesNumbers: true })),
+  debit_NameOnStmt: required(text({ max: NAME_MAX }), 'The name that the statement of the holder shows.'),
+  debit_ContractRef: required(
+    text({ max: NAME_MAX, takesNumbers: true }),
     'Your reference of the contract, which the bank shows.',
   ),
-  debit_VariableAmts: described(
-    optional(flag()),
+  debit_VariableAmts: optional(
+    flag(),
     'Whether the amount may differ from debit to debit.',
     'Left out, the mandate does not say.',
   ),
-  isCustomerEditable: described(
-    optional(flag()),
+  isCustomerEditable: optional(
+    flag(),
     'Whether the signee may change his own details before he signs.',
     LEFT_OUT.false,
   ),
-  isCompanySignee: described(
-    optional(flag()),
+  isCompanySignee: optional(
+    flag(),
     'Whether a company signs; only then Company and TradingAs are shown.',
     LEFT_OUT.false,
   ),
@@ -332,7 +288,7 @@ export const RedirectMandateIn = objectOf(
 export type MandateBody = BodyOf<typeof inputs & { RedirectUrl: typeof RedirectUrl; AuthDomain: typeof AuthDomain }>
 
 export const TokenQuery = objectOf({
-  Token: described(required(text({ max: 200 })), 'The token of the mandate, as it was answered when it was made.'),
+  Token: required(text({ max: 200 }), 'The token of the mandate, as it was answered when it was made.'),
 })
 
 /** The basics of a mandate alone: a signee may correct them. */

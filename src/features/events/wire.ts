@@ -1,5 +1,4 @@
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
+import { filter, LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { addDays, type Instant } from '../../kernel/calendar.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -7,9 +6,10 @@ import { recordShape } from '../../platform/wire/columns.ts'
 import { readDate, readInstant } from '../../platform/wire/dates.ts'
 import { instant, reference } from '../../platform/wire/fields.ts'
 import { type Field, optional, type Properties, REFUSED, word } from '../../platform/wire/read.ts'
-import { orNull, outDate, outId, outText, outWord, type Shape } from '../../platform/wire/write.ts'
+import { orNull, outId, outInstant, outText, outWord, type Shape } from '../../platform/wire/write.ts'
 import type { RecordedEvent } from './queries.ts'
 import { EVENT_TYPES, type EventType } from './types.ts'
+import { fromFilter, toFilter } from '../../platform/http/query.ts'
 
 /** A record that is JSON text already: it goes out as it was written. */
 const outRecord: Shape<string | null> = {
@@ -25,23 +25,14 @@ export const typesOfRecord = (recordType: string | null | undefined): EventType[
   recordType == null ? null : EVENT_TYPES.filter((type) => recordTypeOf(type) === recordType)
 
 export const eventShape = recordShape<RecordedEvent>()('RecordedEvent', {
-  eventID: [described(outId(), identifies('event')), ({ id }) => id],
-  Type: [described(outWord(EVENT_TYPES), 'What happened.'), ({ type }) => type],
-  RecordType: [
-    described(outWord(RECORD_TYPES), 'The kind of record that the event is about.'),
-    ({ type }) => recordTypeOf(type),
-  ],
-  RecordID: [described(outId(), identifies('record that the event is about')), ({ recordId }) => recordId],
-  customerID: [described(orNull(outId()), identifies('customer')), ({ customerId }) => customerId],
-  Date: [
-    described(outDate('Instant'), 'When it happened, by the clock of the account.'),
-    ({ happenedAt }) => happenedAt,
-  ],
-  Actor: [outText({ description: 'Who did it: a key, a billing run, a command' }), ({ actor }) => actor],
-  Reason: [
-    described(orNull(outText()), 'Why it happened, where the request said so; else null.'),
-    ({ reason }) => reason,
-  ],
+  eventID: [outId(identifies('event')), ({ id }) => id],
+  Type: [outWord(EVENT_TYPES, 'What happened.'), ({ type }) => type],
+  RecordType: [outWord(RECORD_TYPES, 'The kind of record that the event is about.'), ({ type }) => recordTypeOf(type)],
+  RecordID: [outId(identifies('record that the event is about')), ({ recordId }) => recordId],
+  customerID: [orNull(outId(identifies('customer'))), ({ customerId }) => customerId],
+  Date: [outInstant('When it happened, by the clock of the account.'), ({ happenedAt }) => happenedAt],
+  Actor: [outText('Who did it: a key, a billing run, a command'), ({ actor }) => actor],
+  Reason: [orNull(outText('Why it happened, where the request said so; else null.')), ({ reason }) => reason],
   Record: [outRecord, ({ record }) => record],
 })
 
@@ -63,22 +54,14 @@ export const endOfPeriod = (): Field<Instant> => {
 }
 
 export const eventFilters = {
-  type: described(optional(word(EVENT_TYPES)), 'Limits the list to events of this type.', LEFT_OUT.all),
-  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
-  RecordType: described(
-    optional(word(RECORD_TYPES)),
+  type: filter(word(EVENT_TYPES), 'events of this type'),
+  customerID: optional(reference(), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  RecordType: optional(
+    word(RECORD_TYPES),
     'Limits the list to events of records of this kind, with RecordID or without.',
     LEFT_OUT.ofAll,
   ),
-  RecordID: described(optional(reference()), 'Limits the list to one record, by its identifier.', LEFT_OUT.all),
-  from: described(
-    optional(instant()),
-    'Limits the answer to what happened on this day or later.',
-    'Left out, it begins with the oldest.',
-  ),
-  to: described(
-    optional(endOfPeriod()),
-    'Limits the answer to what happened on this day or earlier.',
-    'Left out, it ends with the newest.',
-  ),
+  RecordID: filter(reference(), 'one record, by its identifier'),
+  from: fromFilter(instant()),
+  to: toFilter(endOfPeriod()),
 } satisfies Properties

@@ -39,7 +39,6 @@ const file = readOperation({
   id: 'getExportFile',
   hasStrictQuery: true,
   isExpensive: true,
-  method: 'GET',
   path: '/v1/exports/{exportID}/file',
   tag,
   summary: 'Download a file of an export as it was handed over: the same bytes for ever',
@@ -112,7 +111,6 @@ export const exportOperations = (deps: ExportDeps): Operation[] => [
     path: '/v1/exports/{exportID}',
     tag,
     summary: 'Delete the newest export of its currency: its entries come with the next one',
-    success: { status: 204 },
     refusals: { 409: 'It is not the newest of its currency' },
     record: (tx, context, { params }) => kind.found(tx, context, params),
     write: async (tx, context, _input, batch) => {

@@ -4,60 +4,49 @@ import type { Id } from '../../kernel/ids.ts'
 import { amountColumn, dayColumn, recordShape, recordsColumn } from '../../platform/wire/columns.ts'
 import { currencyCode, date, flag, whole } from '../../platform/wire/fields.ts'
 import { type BodyOf, objectOf, optional, type Properties, required, word } from '../../platform/wire/read.ts'
-import { orNull, outDate, outFlag, outId, outInteger, outText, outWord } from '../../platform/wire/write.ts'
+import { orNull, outFlag, outId, outInstant, outInteger, outText, outWord } from '../../platform/wire/write.ts'
 import type { WantedExport } from './types.ts'
 import { type ExportDifference, EXPORT_FORMATS, type ExportRow, type ExportWithDifferences } from './queries.ts'
 
 const columns = {
-  exportID: [described(outId(), identifies('export')), ({ id }: ExportRow): Id => id],
-  Number: [
-    outInteger({ description: 'Of the exports of the account, counted from 1' }),
-    ({ number }: ExportRow) => number,
-  ],
-  Format: [described(outWord(EXPORT_FORMATS), 'The form of the files.'), ({ format }: ExportRow) => format],
-  From: described(
-    dayColumn(({ from }: ExportRow) => from),
-    'The first day.',
-  ),
-  To: described(
-    dayColumn(({ to }: ExportRow) => to),
-    'The last day.',
-  ),
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: ExportRow) => currency],
+  exportID: [outId(identifies('export')), ({ id }: ExportRow): Id => id],
+  Number: [outInteger('Of the exports of the account, counted from 1'), ({ number }: ExportRow) => number],
+  Format: [outWord(EXPORT_FORMATS, 'The form of the files.'), ({ format }: ExportRow) => format],
+  From: dayColumn(({ from }: ExportRow) => from, 'The first day.'),
+  To: dayColumn(({ to }: ExportRow) => to, 'The last day.'),
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }: ExportRow) => currency],
   isLock: [outFlag('The books were closed up to To with it'), ({ isLock }: ExportRow) => isLock],
-  Entries: [outInteger({ description: 'Entries of the ledger that are in it' }), ({ entries }: ExportRow) => entries],
+  Entries: [outInteger('Entries of the ledger that are in it'), ({ entries }: ExportRow) => entries],
   Debit: amountColumn(({ debitMinor }: ExportRow) => debitMinor, 'Sum of the debits of its rows'),
   Credit: amountColumn(({ creditMinor }: ExportRow) => creditMinor, 'Sum of the credits of its rows, the same'),
   Sha256: [
-    outText({ description: 'Of the bytes of its files, one after the other, in hex' }),
+    outText('Of the bytes of its files, one after the other, in hex'),
     ({ sha256 }: ExportRow) => sha256.toString('hex'),
   ],
-  Files: [outInteger({ description: 'How many files it has' }), ({ files }: ExportRow) => files],
+  Files: [outInteger('How many files it has'), ({ files }: ExportRow) => files],
   DifferenceCount: [
-    outInteger({ description: 'How many differences there are in all, of which Differences has the first' }),
+    outInteger('How many differences there are in all, of which Differences has the first'),
     ({ differenceCount }: ExportRow) => differenceCount,
   ],
-  DateCreated: [described(outDate('Instant'), SHARED.DateCreated), ({ createdAt }: ExportRow) => createdAt],
+  DateCreated: [outInstant(SHARED.DateCreated), ({ createdAt }: ExportRow) => createdAt],
 } as const
 
 export const listedExportShape = recordShape<ExportRow>()('ListedExport', columns)
 
 const differenceShape = recordShape<ExportDifference>()('ExportDifference', {
-  Part: [outInteger({ description: 'File of the row' }), ({ part }) => part],
-  Row: [outInteger({ description: 'Row of the file, the first one after the titles being 1' }), ({ row }) => row],
-  Number: [orNull(outText({ description: 'Number of the document' })), ({ number }) => number],
-  Problem: [outText({ description: 'What differs: tax, number or text' }), ({ problem }) => problem],
-  Expected: [outText({ description: 'As it is here' }), ({ expected }) => expected],
-  Computed: [
-    outText({ description: 'As the program of the accountant computes or takes it' }),
-    ({ computed }) => computed,
-  ],
+  Part: [outInteger('File of the row'), ({ part }) => part],
+  Row: [outInteger('Row of the file, the first one after the titles being 1'), ({ row }) => row],
+  Number: [orNull(outText('Number of the document')), ({ number }) => number],
+  Problem: [outText('What differs: tax, number or text'), ({ problem }) => problem],
+  Expected: [outText('As it is here'), ({ expected }) => expected],
+  Computed: [outText('As the program of the accountant computes or takes it'), ({ computed }) => computed],
 })
 
 export const exportShape = recordShape<ExportWithDifferences>()('Export', {
   ...columns,
-  Differences: described(
-    recordsColumn(differenceShape, ({ differences }: ExportWithDifferences) => differences),
+  Differences: recordsColumn(
+    differenceShape,
+    ({ differences }: ExportWithDifferences) => differences,
     'The rows of which the program of the accountant will compute another tax than their own.',
   ),
 })

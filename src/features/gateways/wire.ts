@@ -1,5 +1,5 @@
 import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
-import { described, leftOut } from '../../platform/wire/described.ts'
+import { leftOut } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { BANK_KINDS } from '../../kernel/rails.ts'
 import { etagOf } from '../../platform/http/etag.ts'
@@ -24,57 +24,39 @@ import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 const bankKindsOf = (gateway: Gateway) => BANK_KINDS.filter((kind) => kindsOf(gateway).includes(kind))
 
 export const gatewayShape = recordShape<Gateway>()('Gateway', {
-  gatewayID: [described(outId(), identifies('gateway')), ({ id }) => id],
+  gatewayID: [outId(identifies('gateway')), ({ id }) => id],
   GatewayToken: [
-    described(outText({ description: 'A UUID' }), 'The token by which batches and capture sessions name the gateway.'),
+    outText('The token by which batches and capture sessions name the gateway. A UUID.'),
     ({ token }) => token,
   ],
-  GatewayName: [described(outText(), 'The name of the gateway.'), ({ name }) => name],
-  FriendlyName: [
-    described(outText(), 'The name of the gateway for those who work with it.'),
-    ({ friendlyName }) => friendlyName,
-  ],
+  GatewayName: [outText('The name of the gateway.'), ({ name }) => name],
+  FriendlyName: [outText('The name of the gateway for those who work with it.'), ({ friendlyName }) => friendlyName],
   GatewayType: [
-    described(outWord(GATEWAY_TYPES), 'The kind of gateway; it decides which Settings there are.'),
+    outWord(GATEWAY_TYPES, 'The kind of gateway; it decides which Settings there are.'),
     ({ type }) => type,
   ],
-  isActive: [
-    described(outFlag(), 'Whether the gateway is used for what is collected from now on.'),
-    ({ isActive }) => isActive,
-  ],
+  isActive: [outFlag('Whether the gateway is used for what is collected from now on.'), ({ isActive }) => isActive],
   isTestMode: [
-    described(outFlag(), 'Whether the gateway moves no real money.'),
+    outFlag('Whether the gateway moves no real money.'),
     ({ type, isOfTestAccount }) => isOfTestAccount || gatewayFactsOf(type).isTestMode,
   ],
-  isAcceptCC: [
-    described(outFlag(), 'Whether the gateway charges cards.'),
-    (gateway) => kindsOf(gateway).includes('credit_card'),
-  ],
-  isAcceptBankDD: [
-    described(outFlag(), 'Whether the gateway debits bank accounts.'),
-    (gateway) => bankKindsOf(gateway).length > 0,
-  ],
+  isAcceptCC: [outFlag('Whether the gateway charges cards.'), (gateway) => kindsOf(gateway).includes('credit_card')],
+  isAcceptBankDD: [outFlag('Whether the gateway debits bank accounts.'), (gateway) => bankKindsOf(gateway).length > 0],
   isEnabled: [
-    described(outFlag(), 'Whether its Settings are complete, so that it can be used.'),
+    outFlag('Whether its Settings are complete, so that it can be used.'),
     ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type)),
   ],
-  isPrimary: [
-    described(outFlag(), 'Whether it is the one that is used first.'),
-    ({ primaryKinds }) => primaryKinds.length > 0,
-  ],
+  isPrimary: [outFlag('Whether it is the one that is used first.'), ({ primaryKinds }) => primaryKinds.length > 0],
   isManualRecon: [
-    described(outFlag(), 'Whether results of the gateway are recorded by hand.'),
+    outFlag('Whether results of the gateway are recorded by hand.'),
     ({ type }) => gatewayFactsOf(type).isManualRecon,
   ],
   isFourEyes: [
-    described(outFlag(), 'Whether a batch has to be released by another key than the one that submitted it.'),
+    outFlag('Whether a batch has to be released by another key than the one that submitted it.'),
     ({ isFourEyes }) => isFourEyes,
   ],
-  CurrencyCodes: [described(outList(outText()), 'The currencies that the gateway collects.'), currenciesOf],
-  DebitMethods: [
-    described(outList(outWord(BANK_KINDS)), 'The ways in which the gateway debits bank accounts.'),
-    bankKindsOf,
-  ],
+  CurrencyCodes: [outList(outText(), 'The currencies that the gateway collects.'), currenciesOf],
+  DebitMethods: [outList(outWord(BANK_KINDS), 'The ways in which the gateway debits bank accounts.'), bankKindsOf],
 })
 
 /** Reads Settings as they are sent: what they may hold depends on the type, so settings.ts reads them again. */
@@ -94,34 +76,26 @@ const sentSettings: Field<{ [name: string]: Json }> = {
 }
 
 const inputs = {
-  GatewayName: described(optional(text()), 'The name of the gateway.', 'Left out, it is that of its type.'),
-  FriendlyName: described(
-    optional(text()),
-    'The name of the gateway for those who work with it.',
-    'Left out, it is GatewayName.',
-  ),
-  isActive: described(
-    optional(flag()),
-    'Whether the gateway is used for what is collected from now on.',
-    LEFT_OUT.true,
-  ),
-  isPrimary: described(
-    optional(flag()),
+  GatewayName: optional(text(), 'The name of the gateway.', 'Left out, it is that of its type.'),
+  FriendlyName: optional(text(), 'The name of the gateway for those who work with it.', 'Left out, it is GatewayName.'),
+  isActive: optional(flag(), 'Whether the gateway is used for what is collected from now on.', LEFT_OUT.true),
+  isPrimary: optional(
+    flag(),
     'Whether it is taken where nothing names a gateway, for the methods that it takes.',
     'Left out, it is true for what no other gateway is primary for yet.',
   ),
-  isFourEyes: described(
-    optional(flag()),
+  isFourEyes: optional(
+    flag(),
     'Whether a batch has to be released by another key than the one that submitted it.',
     LEFT_OUT.false,
   ),
-  CurrencyCodes: described(
-    optional(listOf(currencyCode(), { min: 1, max: 200, what: 'currencies' })),
+  CurrencyCodes: optional(
+    listOf(currencyCode(), { min: 1, max: 200, what: 'currencies' }),
     'The currencies that the gateway collects.',
     'Left out, it collects every currency that its type takes.',
   ),
-  DebitMethods: described(
-    optional(listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' })),
+  DebitMethods: optional(
+    listOf(word(BANK_KINDS, { anyCase: true }), { max: BANK_KINDS.length, what: 'kinds' }),
     'The ways in which the gateway debits bank accounts.',
     'Left out, it debits in every way that its type takes.',
   ),
@@ -138,12 +112,12 @@ const computed = [
 ]
 
 const newInputs = {
-  GatewayType: described(required(word(GATEWAY_TYPES)), 'The kind of gateway; it decides which Settings there are.'),
+  GatewayType: required(word(GATEWAY_TYPES), 'The kind of gateway; it decides which Settings there are.'),
   ...inputs,
 }
 const editInputs = {
-  GatewayType: described(
-    optional(word(GATEWAY_TYPES)),
+  GatewayType: optional(
+    word(GATEWAY_TYPES),
     'The kind of gateway; it decides which Settings there are.',
     LEFT_OUT.kept,
   ),

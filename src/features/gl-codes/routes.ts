@@ -17,7 +17,6 @@ async function answerCodes(db: Queryable, context: RequestContext): Promise<Answ
 export const glCodeOperations = (): Operation[] => [
   lookupOperation({
     id: 'getGlCodes',
-    method: 'GET',
     path: '/v1/glcodes',
     tag,
     summary:
@@ -33,7 +32,6 @@ export const glCodeOperations = (): Operation[] => [
     summary:
       'Change codes of ledger accounts and payment methods, and settings of DATEV: only what is sent; the next export is written with them',
     body: GlCodesIn,
-    success: { status: 204 },
     representation: { schema: glCodesShape.schema, headers: ['ETag'], read: answerCodes },
     record: lockGlCodes,
     etag: glCodesEtag,

@@ -36,37 +36,29 @@ const methodsShape = recordShape<GlCodes>()(
 )
 
 const datevShape = recordShape<DatevSettings>()('DatevSettings', {
-  Consultant: [orNull(outInteger({ description: 'Number of the tax consultant' })), ({ consultant }) => consultant],
-  Client: [orNull(outInteger({ description: 'Number of the client with the consultant' })), ({ client }) => client],
-  YearStartMonth: [
-    outInteger({ description: 'First month of the fiscal year, 1 to 12' }),
-    ({ yearStartMonth }) => yearStartMonth,
-  ],
+  Consultant: [orNull(outInteger('Number of the tax consultant')), ({ consultant }) => consultant],
+  Client: [orNull(outInteger('Number of the client with the consultant')), ({ client }) => client],
+  YearStartMonth: [outInteger('First month of the fiscal year, 1 to 12'), ({ yearStartMonth }) => yearStartMonth],
   AccountLength: [
-    outInteger({ description: 'Digits of the accounts of the general ledger; those of debtors have one more' }),
+    outInteger('Digits of the accounts of the general ledger; those of debtors have one more'),
     ({ accountLength }) => accountLength,
   ],
   KeyWithoutTax: [
-    outText({
-      description:
-        'Key of rows without tax on automatic accounts, and of those that touch a tax account directly; the accountant confirms it',
-    }),
+    outText(
+      'Key of rows without tax on automatic accounts, and of those that touch a tax account directly; the accountant confirms it',
+    ),
     ({ keyWithoutTax }) => keyWithoutTax,
   ],
   AutomaticAccounts: [
-    described(
-      outList(outText({ description: 'Code of an account' })),
+    outList(
+      outText('Code of an account'),
       'The accounts from which the program of the accountant computes tax automatically, so that their taxed rows carry no key, and those without tax KeyWithoutTax.',
     ),
     ({ automaticAccounts }) => automaticAccounts,
   ],
-  Initials: [orNull(outText({ description: 'Initials of who exports, two letters' })), ({ initials }) => initials],
+  Initials: [orNull(outText('Initials of who exports, two letters')), ({ initials }) => initials],
   Chart: [
-    orNull(
-      outText({
-        description: 'Number of the standard chart, as 03 of SKR03, in the head of files; null: none is named',
-      }),
-    ),
+    orNull(outText('Number of the standard chart, as 03 of SKR03, in the head of files; null: none is named')),
     ({ chart }) => chart,
   ],
 })
@@ -82,14 +74,8 @@ export const glCodesShape = recordShape<GlCodes>()('GLCodes', {
     outGlCode('Collective account of the customers that have no GLCode of their own'),
     ({ debtor }: GlCodes) => debtor,
   ],
-  Methods: described(
-    recordColumn(methodsShape, (codes: GlCodes) => codes),
-    'The codes of the cash side by payment method.',
-  ),
-  Datev: described(
-    recordColumn(datevShape, ({ datev }: GlCodes) => datev),
-    'The settings of exports in the format of DATEV.',
-  ),
+  Methods: recordColumn(methodsShape, (codes: GlCodes) => codes, 'The codes of the cash side by payment method.'),
+  Datev: recordColumn(datevShape, ({ datev }: GlCodes) => datev, 'The settings of exports in the format of DATEV.'),
 })
 
 export const glCodesEtag = (codes: GlCodes): string => etagOf(glCodesShape.write(codes, NO_READER))
@@ -147,22 +133,18 @@ const methodFields = Object.fromEntries(
 const inputs = {
   ...accountFields,
   Debtor: optional(glCode(stays('Collective account of the customers that have no GLCode of their own'))),
-  Methods: described(
-    optional(
-      described(
-        objectOf(methodFields, { name: 'GLCodesOfMethodsInput' }),
-        'Codes by payment method; those left out stay',
-      ),
+  Methods: optional(
+    described(
+      objectOf(methodFields, { name: 'GLCodesOfMethodsInput' }),
+      'Codes by payment method; those left out stay',
     ),
     'The codes of the cash side by payment method.',
     'Left out, they stay as they are.',
   ),
-  Datev: described(
-    optional(
-      described(
-        objectOf(datevFields, { name: 'DatevSettingsInput' }),
-        'Settings of files of DATEV (exports of Format datev); those left out stay',
-      ),
+  Datev: optional(
+    described(
+      objectOf(datevFields, { name: 'DatevSettingsInput' }),
+      'Settings of files of DATEV (exports of Format datev); those left out stay',
     ),
     'The settings of exports in the format of DATEV.',
     'Left out, they stay as they are.',

@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -23,7 +22,7 @@ import { type InvoiceCreditBody, InvoiceCreditIn } from './wire.ts'
 /** Crediting an invoice by a note that is made for it. */
 
 const PreviewQuery = objectOf({
-  preview: described(optional(flag()), 'With true nothing is changed, and the answer shows what would be.'),
+  preview: optional(flag(), 'With true nothing is changed, and the answer shows what would be.'),
 })
 
 /** Throws a conflict for an invoice that nothing can be credited of: a draft, a cancelled one, one of nothing. */

@@ -11,16 +11,16 @@ import { positiveAmount } from '../money/allocation-wire.ts'
 const LINES_MAX = 1000
 
 const line = {
-  chargeID: described(required(requiredReference()), identifies('charge, a line of an invoice')),
-  AmountEx: described(required(positiveAmount()), SHARED.AmountEx),
+  chargeID: required(requiredReference(), identifies('charge, a line of an invoice')),
+  AmountEx: required(positiveAmount(), SHARED.AmountEx),
 } satisfies Properties
 
 const refund = {
-  Ref: described(required(text()), 'A reference of your own for the refund, as the number of the transfer.'),
+  Ref: required(text(), 'A reference of your own for the refund, as the number of the transfer.'),
   Date: optional(
     described(date(), 'Default: the Date of the credit note; not before the InvoiceDate, not after today'),
   ),
-  Memo: described(optional(longText()), 'A note of your own for the refund.', LEFT_OUT.none),
+  Memo: optional(longText(), 'A note of your own for the refund.', LEFT_OUT.none),
 } satisfies Properties
 
 const credit = {
@@ -44,21 +44,21 @@ const credit = {
   Reason: required(text({ description: 'Why it is credited, as the document shows it' })),
   Date: optional(described(date(), 'Default: today; not before the InvoiceDate, not after today')),
   CreditNumber: optional(text({ description: 'Default: CN- and the next number of the account' })),
-  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
+  Memo: optional(longText(), SHARED.Memo, LEFT_OUT.none),
   AutoApply: leftOut(
-    optional(described(flag(), 'What the invoice does not take goes on to other open invoices'), 'isAutoApply'),
+    optional(described(flag(), 'What the invoice does not take goes on to other open invoices'), undefined, undefined, [
+      'isAutoApply',
+    ]),
     LEFT_OUT.false,
   ),
   isFreePayments: leftOut(
     optional(described(flag(), 'Payments of the invoice give way, the newest first, and can then be refunded')),
     LEFT_OUT.false,
   ),
-  Refund: described(
-    optional(
-      described(
-        objectOf(refund, { name: 'InvoiceCreditRefund' }),
-        'What is left of the note becomes a refund: money that was handed over already. Not with isFreePayments or AutoApply',
-      ),
+  Refund: optional(
+    described(
+      objectOf(refund, { name: 'InvoiceCreditRefund' }),
+      'What is left of the note becomes a refund: money that was handed over already. Not with isFreePayments or AutoApply',
     ),
     'Money that was handed over for the note already: what is left of it becomes a refund adjustment. Not with isFreePayments or AutoApply.',
     'Left out, what is left waits unallocated.',

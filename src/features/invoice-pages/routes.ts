@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -15,7 +14,7 @@ import { findLinkedInvoice } from './queries.ts'
 /** The link of an invoice's page, for callers who send it themselves. */
 
 const LinkOut = outObject(
-  { Url: described(outText(), 'The address of the page on which the customer sees the invoice.') },
+  { Url: outText('The address of the page on which the customer sees the invoice.') },
   'InvoiceLink',
 )
 
@@ -27,7 +26,6 @@ const isDraftRefusal = (id: bigint) =>
 export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] => [
   lookupOperation({
     id: 'getInvoiceLink',
-    method: 'GET',
     path: '/v1/invoices/{invoiceID}/link',
     tag,
     summary:
@@ -51,7 +49,6 @@ export const invoiceLinkOperations = ({ links }: { links: Links }): Operation[] 
     path: '/v1/invoices/{invoiceID}/link',
     tag,
     summary: 'Revoke every link to the page of an invoice that was made so far, those in mails too',
-    success: { status: 204 },
     refusals: { 409: 'The invoice is a draft' },
     record: (tx: Transaction, context: RequestContext, { params }: { params: PathParams }) =>
       lockedInvoice(tx, context, invoiceKind.pathId(params)),

@@ -14,6 +14,7 @@ import {
   minorDigits,
   orNull,
   outDate,
+  outDay,
   outId,
   outInteger,
   outList,
@@ -29,78 +30,64 @@ import { factsOf, type InvoiceParts } from './wire.ts'
 
 /** The answer that explains the lines and taxes of an invoice. */
 
-const day = () => outDate('Calendar date')
+const day = () => outDay()
 
 const BracketOut = outObject({
-  QtyFrom: described(outNumber(), 'The first quantity of the bracket.'),
-  QtyTill: described(
-    orNull(outNumber()),
-    'The last quantity of the bracket; null in the last bracket, which has no end.',
-  ),
-  Price: described(outNumber(), 'The price of the bracket.'),
+  QtyFrom: outNumber('The first quantity of the bracket.'),
+  QtyTill: orNull(outNumber('The last quantity of the bracket; null in the last bracket, which has no end.')),
+  Price: outNumber('The price of the bracket.'),
 })
 
 export const ExplanationOut = outObject(
   {
-    invoiceID: described(outId(), identifies('invoice')),
-    Lines: described(
-      outList(
-        outObject({
-          chargeID: described(outId(), identifies('charge, a line of an invoice')),
-          Kind: described(outWord(CHARGE_KINDS), 'What kind of charge it is.'),
-          Facts: described(
-            outObject({
-              From: described(orNull(day()), 'The first day that the line covers; null for a line without days.'),
-              To: orNull(outDate('Last covered day')),
-              WholeFrom: described(orNull(day()), 'The first day of the whole period.'),
-              WholeTo: orNull(outDate('Last day of the whole period')),
-              Days: described(orNull(outInteger()), 'How many days the line covers; null for a line without days.'),
-              WholeDays: described(orNull(outInteger()), 'How many days the whole period has.'),
-              Price: described(outNumber(), 'The price of one unit, or of the whole period.'),
-              Quantity: described(outNumber(), 'The quantity that is charged.'),
-              TotalQuantity: orNull(outNumber('All units of the cycle, of which this line may be a part')),
-              QuantityBefore: orNull(outNumber('What had been charged, where the line is a difference')),
-              Scheme: described(
-                orNull(outWord(SCHEMES)),
-                'How brackets make the price: by unit, volume, tiered or stairstep.',
-              ),
-              Brackets: described(
-                orNull(outList(BracketOut)),
-                'The brackets by which the quantity was priced; null where one price holds for all.',
-              ),
-              subscriptionID: described(orNull(outId()), identifies('subscription')),
-              Stretch: described(
-                orNull(outInteger()),
-                'The stretch of the subscription in which the line lies: it counts each start of it.',
-              ),
-              Part: described(
-                orNull(outInteger()),
-                'Which part of the line it is, where a change cut the period into several.',
-              ),
-            }),
-            'The facts from which the amount follows.',
-          ),
-          Formula: described(outText(), 'The computation in figures.'),
-          Sentence: described(outText(), 'The same in plain words.'),
-        }),
-      ),
+    invoiceID: outId(identifies('invoice')),
+    Lines: outList(
+      outObject({
+        chargeID: outId(identifies('charge, a line of an invoice')),
+        Kind: outWord(CHARGE_KINDS, 'What kind of charge it is.'),
+        Facts: described(
+          outObject({
+            From: described(orNull(day()), 'The first day that the line covers; null for a line without days.'),
+            To: orNull(outDate('Last covered day')),
+            WholeFrom: described(orNull(day()), 'The first day of the whole period.'),
+            WholeTo: orNull(outDate('Last day of the whole period')),
+            Days: orNull(outInteger('How many days the line covers; null for a line without days.')),
+            WholeDays: orNull(outInteger('How many days the whole period has.')),
+            Price: outNumber('The price of one unit, or of the whole period.'),
+            Quantity: outNumber('The quantity that is charged.'),
+            TotalQuantity: orNull(outNumber('All units of the cycle, of which this line may be a part')),
+            QuantityBefore: orNull(outNumber('What had been charged, where the line is a difference')),
+            Scheme: orNull(outWord(SCHEMES, 'How brackets make the price: by unit, volume, tiered or stairstep.')),
+            Brackets: described(
+              orNull(outList(BracketOut)),
+              'The brackets by which the quantity was priced; null where one price holds for all.',
+            ),
+            subscriptionID: orNull(outId(identifies('subscription'))),
+            Stretch: orNull(
+              outInteger('The stretch of the subscription in which the line lies: it counts each start of it.'),
+            ),
+            Part: orNull(outInteger('Which part of the line it is, where a change cut the period into several.')),
+          }),
+          'The facts from which the amount follows.',
+        ),
+        Formula: outText('The computation in figures.'),
+        Sentence: outText('The same in plain words.'),
+      }),
       'The lines, each with the facts of its price.',
     ),
-    Taxes: described(
-      outList(
-        outObject({
-          Name: described(outText(), SHARED.TaxName),
-          Perc: described(outNumber(), SHARED.Perc),
-          TaxNumber: described(orNull(outText()), SHARED.TaxNumber),
-          Category: described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category),
-          ReasonCode: described(orNull(outText()), SHARED.ReasonCode),
-          Reason: orNull(outTaxReason()),
-          Base: described(outNumber(), 'The amount that the tax is computed from.'),
-          Amount: described(outNumber(), 'The amount of the tax.'),
-          Formula: described(outText(), 'The computation in figures.'),
-          Sentence: described(outText(), 'The same in plain words.'),
-        }),
-      ),
+    Taxes: outList(
+      outObject({
+        Name: outText(SHARED.TaxName),
+        Perc: outNumber(SHARED.Perc),
+        TaxNumber: orNull(outText(SHARED.TaxNumber)),
+        Category: orNull(outWord(TAX_CATEGORIES, SHARED.Category)),
+        ReasonCode: orNull(outText(SHARED.ReasonCode)),
+        Reason: orNull(outTaxReason()),
+        Base: outNumber('The amount that the tax is computed from.'),
+        Amount: outNumber('The amount of the tax.'),
+        Formula: outText('The computation in figures.'),
+        Sentence: outText('The same in plain words.'),
+      }),
       SHARED.Taxes,
     ),
   },

@@ -1,5 +1,4 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { type Column, NO_READER, recordShape } from '../../platform/wire/columns.ts'
 import { longText, text } from '../../platform/wire/fields.ts'
@@ -13,31 +12,27 @@ import type { InvoiceRow } from './types.ts'
 const SPELLING = {
   poNumber: {
     name: 'poNumber',
-    in: described(
-      optional(text({ takesNumbers: true })),
+    in: optional(
+      text({ takesNumbers: true }),
       'The purchase order number of the customer; it stands on the invoice.',
       LEFT_OUT.noneEditClears,
     ),
-    out: described(orNull(outText()), 'The purchase order number of the customer; it stands on the invoice.'),
+    out: orNull(outText('The purchase order number of the customer; it stands on the invoice.')),
   },
   collectionMethod: {
     name: 'CollectionMethod',
-    in: described(
-      optional(word(COLLECTION_METHODS)),
-      'The way in which the invoice is collected.',
-      LEFT_OUT.customerPays,
-    ),
-    out: described(outWord(COLLECTION_METHODS), 'The way in which the invoice is collected.'),
+    in: optional(word(COLLECTION_METHODS), 'The way in which the invoice is collected.', LEFT_OUT.customerPays),
+    out: outWord(COLLECTION_METHODS, 'The way in which the invoice is collected.'),
   },
   notes: {
     name: 'Notes',
-    in: described(optional(longText()), 'The notes that stand on the invoice.', LEFT_OUT.ofAccount),
-    out: described(orNull(outText()), 'The notes that stand on the invoice.'),
+    in: optional(longText(), 'The notes that stand on the invoice.', LEFT_OUT.ofAccount),
+    out: orNull(outText('The notes that stand on the invoice.')),
   },
   terms: {
     name: 'Terms',
-    in: described(optional(longText()), 'The terms of payment that stand on the document.', LEFT_OUT.ofAccount),
-    out: described(orNull(outText()), 'The terms of payment that stand on the document.'),
+    in: optional(longText(), 'The terms of payment that stand on the document.', LEFT_OUT.ofAccount),
+    out: orNull(outText('The terms of payment that stand on the document.')),
   },
 } as const satisfies Record<keyof PlainFields, { name: string; in: Properties[string]; out: Shape<any> }>
 

@@ -65,10 +65,10 @@ export const chargesIn = () =>
   )
 
 export const taxInputs = {
-  Name: described(required(text()), 'The name of the tax; it stands on the invoice.'),
-  Perc: described(required(rate()), SHARED.Perc),
-  Category: described(optional(word(TAX_CATEGORIES, { anyCase: true })), SHARED.Category, 'Left out, none is stated.'),
-  ReasonCode: described(optional(reasonCode()), SHARED.ReasonCode, LEFT_OUT.none),
+  Name: required(text(), 'The name of the tax; it stands on the invoice.'),
+  Perc: required(rate(), SHARED.Perc),
+  Category: optional(word(TAX_CATEGORIES, { anyCase: true }), SHARED.Category, 'Left out, none is stated.'),
+  ReasonCode: optional(reasonCode(), SHARED.ReasonCode, LEFT_OUT.none),
   Reason: leftOut(optional(taxReason()), LEFT_OUT.none),
 } satisfies Properties
 
@@ -82,25 +82,25 @@ export const taxesIn = () =>
   )
 
 export const collectionIn = {
-  CollectionMethod: described(
-    optional(word(COLLECTION_METHODS)),
+  CollectionMethod: optional(
+    word(COLLECTION_METHODS),
     'The way in which its invoices are collected.',
     LEFT_OUT.customerPays,
   ),
-  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.primaryGateway),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.primaryMethod),
+  gatewayID: optional(reference(), identifies('gateway'), LEFT_OUT.primaryGateway),
+  customerPaymentMethodID: optional(reference(), identifies('payment method'), LEFT_OUT.primaryMethod),
 } satisfies Properties
 
 export const invoiceInputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Charges: described(required(chargesIn()), 'The lines of the invoice.'),
-  InvoiceDate: described(
-    optional(date()),
+  customerID: required(requiredReference(), identifies('customer')),
+  Charges: required(chargesIn(), 'The lines of the invoice.'),
+  InvoiceDate: optional(
+    date(),
     'The day of the invoice.',
     'Left out, it is today; of a draft the day on which it is issued.',
   ),
-  DueDate: described(
-    optional(date()),
+  DueDate: optional(
+    date(),
     SHARED.DueDate,
     'Left out, it is the payment term of the customer, or of the account, after InvoiceDate.',
   ),
@@ -110,26 +110,26 @@ export const invoiceInputs = {
     ),
     'Left out, it is InvoiceDate.',
   ),
-  CurrencyCode: described(
-    optional(currencyCode()),
+  CurrencyCode: optional(
+    currencyCode(),
     SHARED.CurrencyCode,
     'Left out, it is that of the customer; an edit leaves it as it is.',
   ),
-  Reference: described(optional(text()), SHARED.Reference, LEFT_OUT.given),
-  isDraft: described(
-    optional(flag()),
+  Reference: optional(text(), SHARED.Reference, LEFT_OUT.given),
+  isDraft: optional(
+    flag(),
     'Whether it stays a draft: without a number, owed by nobody, and open for edits.',
     'Left out, it is false; an edit leaves it as it is.',
   ),
   ...collectionIn,
-  isCollectionHold: described(
-    optional(flag()),
+  isCollectionHold: optional(
+    flag(),
     'While it is true nothing is collected automatically.',
     'Left out, it is false; an edit leaves it as it is.',
   ),
   ...plainIn,
-  Taxes: described(
-    optional(taxesIn()),
+  Taxes: optional(
+    taxesIn(),
     'The taxes of all its lines; an empty list means none.',
     'Left out, the tax settings decide; an edit leaves taxes that were given as they are.',
   ),

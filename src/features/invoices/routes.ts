@@ -102,7 +102,6 @@ export const invoiceOperations = (deps: ManualDeps): Operation[] => [
   invoiceKind.readOperation({ id: 'getInvoice', tag, summary: 'Read an invoice' }),
   readOperation({
     id: 'getInvoiceByNumber',
-    method: 'GET',
     path: '/v1/invoices/by_number/{invoiceNum}',
     tag,
     summary: 'Read an invoice by its number',
@@ -115,7 +114,6 @@ export const invoiceOperations = (deps: ManualDeps): Operation[] => [
   }),
   lookupOperation({
     id: 'explainInvoice',
-    method: 'GET',
     path: '/v1/invoices/{invoiceID}/explanation',
     tag,
     summary: 'Explain every amount of an invoice from its facts',

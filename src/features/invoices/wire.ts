@@ -1,7 +1,6 @@
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, searchOfCustomers } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
-import { search } from '../../platform/wire/search.ts'
 import { describeCharge } from '../../engine/explain.ts'
 import { invoiceBalances, invoiceStatus, isWrittenOff } from '../../engine/status.ts'
 import { type Supply, supplyOf } from '../../engine/supply.ts'
@@ -26,7 +25,7 @@ import {
   recordsColumn,
   recordShape,
 } from '../../platform/wire/columns.ts'
-import { currencyCode, date, flag, reference, text } from '../../platform/wire/fields.ts'
+import { currencyCode, flag, reference, text } from '../../platform/wire/fields.ts'
 import { namesOfInputs, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { outTaxReason } from '../../platform/wire/tax-reason.ts'
 import {
@@ -37,6 +36,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outNumber,
   outText,
@@ -49,6 +49,7 @@ import { customerShape, FrozenCustomerOut, frozenCustomerToWire } from '../custo
 import { plainColumns } from './fields-wire.ts'
 import { chargeInputs, invoiceInputs, taxInputs } from './manual-wire.ts'
 import { type AppliedMoney, type Charge, type Invoice, INVOICE_STATUSES, type InvoiceTaxRow } from './queries.ts'
+import { dayFilter } from '../../platform/http/query.ts'
 
 export interface InvoiceParts {
   invoice: Invoice
@@ -93,16 +94,13 @@ interface StoredCharge extends ShownCharge {
 }
 
 const chargeColumns = {
-  Line: described(columnIn('charge', own(orNull(outText()), 'name')), SHARED.LineName),
-  Descrip: [described(orNull(outText()), 'The longer text of the line.'), ({ charge }) => shownDescription(charge)],
-  Qty: described(columnIn('charge', ownDecimal('quantity')), 'The quantity of the line.'),
+  Line: columnIn('charge', own(orNull(outText(SHARED.LineName)), 'name')),
+  Descrip: [orNull(outText('The longer text of the line.')), ({ charge }) => shownDescription(charge)],
+  Qty: columnIn('charge', ownDecimal('quantity', 'The quantity of the line.')),
   UnitCostEx: columnIn('charge', ownDecimal('unitPrice', 'Excluding tax')),
   AmountEx: amountIn('charge', 'netMinor', 'UnitCostEx × Qty, rounded'),
   AmountInc: amountIn('charge', 'grossMinor', 'AmountEx and its taxes'),
-  DisplayOrder: described(
-    columnIn('charge', own(outInteger(), 'displayOrder')),
-    'The place of the line on the document.',
-  ),
+  DisplayOrder: columnIn('charge', own(outInteger('The place of the line on the document.'), 'displayOrder')),
 } satisfies Columns<ShownCharge>
 
 interface ShownTax {
@@ -115,24 +113,24 @@ interface StoredTax extends ShownTax {
 }
 
 const taxColumns = {
-  Name: described(columnIn('tax', own(outText(), 'name')), SHARED.TaxName),
-  Perc: described(columnIn('tax', ownDecimal('rate', 'A fraction from 0 to 1')), SHARED.Perc),
+  Name: columnIn('tax', own(outText(SHARED.TaxName), 'name')),
+  Perc: columnIn('tax', ownDecimal('rate', SHARED.PercAnswered)),
   Base: amountIn('tax', 'baseMinor', 'What the rate applies to, without tax'),
   TaxAmount: amountIn('tax', 'amountMinor', 'Base × Perc, rounded'),
-  Category: described(columnIn('tax', own(orNull(outWord(TAX_CATEGORIES)), 'category')), SHARED.Category),
-  ReasonCode: described(columnIn('tax', own(orNull(outText()), 'reasonCode')), SHARED.ReasonCode),
+  Category: columnIn('tax', own(orNull(outWord(TAX_CATEGORIES, SHARED.Category)), 'category')),
+  ReasonCode: columnIn('tax', own(orNull(outText(SHARED.ReasonCode)), 'reasonCode')),
   Reason: columnIn('tax', own(orNull(outTaxReason()), 'reason')),
 } satisfies Columns<ShownTax>
 
 const chargeShape = recordShape<StoredCharge>()(undefined, {
-  chargeID: described(columnIn('charge', own(outId(), 'id')), identifies('charge, a line of an invoice')),
-  invoiceID: described(columnIn('charge', own(outId(), 'invoiceId')), identifies('invoice')),
+  chargeID: columnIn('charge', own(outId(identifies('charge, a line of an invoice')), 'id')),
+  invoiceID: columnIn('charge', own(outId(identifies('invoice')), 'invoiceId')),
   ...chargeColumns,
 })
 
 const taxShape = recordShape<StoredTax>()(undefined, {
-  invoiceTaxID: described(columnIn('tax', own(outId(), 'id')), identifies('tax of the invoice')),
-  invoiceID: described(columnIn('tax', own(outId(), 'invoiceId')), identifies('invoice')),
+  invoiceTaxID: columnIn('tax', own(outId(identifies('tax of the invoice')), 'id')),
+  invoiceID: columnIn('tax', own(outId(identifies('invoice')), 'invoiceId')),
   ...taxColumns,
 })
 
@@ -158,19 +156,22 @@ interface ShownApplied {
 const amountApplied = amountIn('money', 'appliedMinor')
 
 const appliedPaymentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: described(columnIn('money', own(outId(), 'id')), identifies('allocation')),
-  invoiceID: described(columnIn('money', own(outId(), 'invoiceId')), identifies('invoice')),
-  paymentID: described(columnIn('money', own(outId(), 'givenId')), identifies('payment')),
+  allocationID: columnIn('money', own(outId(identifies('allocation')), 'id')),
+  invoiceID: columnIn('money', own(outId(identifies('invoice')), 'invoiceId')),
+  paymentID: columnIn('money', own(outId(identifies('payment')), 'givenId')),
   amountApplied: described(amountApplied, 'How much of the money goes to this record.'),
 })
 
 const appliedAdjustmentShape = recordShape<ShownApplied>()(undefined, {
-  allocationID: described(columnIn('money', own(outId(), 'id')), identifies('allocation')),
-  objectID: described(
-    columnIn('money', own(outId(), 'invoiceId')),
-    'The record that the allocation is about: an invoice, or a positive adjustment by its identifier.',
+  allocationID: columnIn('money', own(outId(identifies('allocation')), 'id')),
+  objectID: columnIn(
+    'money',
+    own(
+      outId('The record that the allocation is about: an invoice, or a positive adjustment by its identifier.'),
+      'invoiceId',
+    ),
   ),
-  NegativeAdjustmentID: described(columnIn('money', own(outId(), 'givenId')), identifies('negative adjustment')),
+  NegativeAdjustmentID: columnIn('money', own(outId(identifies('negative adjustment')), 'givenId')),
   amountApplied: described(amountApplied, 'How much of the money goes to this record.'),
 })
 
@@ -228,51 +229,51 @@ function shownTryDate(invoice: PreviewParts['invoice'], customer: CustomerView, 
 
 /** Columns that an invoice has whether it exists or would be made, in two ranges. */
 const partyColumns = {
-  Customer: described(
-    recordColumn(customerShape, ({ customer }: PreviewParts) => customer),
-    'The customer as it is now.',
-  ),
+  Customer: recordColumn(customerShape, ({ customer }: PreviewParts) => customer, 'The customer as it is now.'),
 }
 const commonColumns = {
-  DateSent: described(
-    columnIn('invoice', own(orNull(outDate('Instant')), 'dateSent')),
-    'When it was sent: an invoice the last time, a credit note the first; null until then.',
+  DateSent: columnIn(
+    'invoice',
+    own(
+      orNull(outInstant('When it was sent: an invoice the last time, a credit note the first; null until then.')),
+      'dateSent',
+    ),
   ),
-  LastUpdated: described(columnIn('invoice', own(outDate('Instant'), 'lastUpdated')), SHARED.LastUpdated),
-  isDraft: described(
-    columnIn('invoice', own(outFlag(), 'isDraft')),
-    'Whether the invoice is a draft: it has no number, owes nothing and can be edited.',
+  LastUpdated: columnIn('invoice', own(outInstant(SHARED.LastUpdated), 'lastUpdated')),
+  isDraft: columnIn(
+    'invoice',
+    own(outFlag('Whether the invoice is a draft: it has no number, owes nothing and can be edited.'), 'isDraft'),
   ),
-  isCancelled: described(columnIn('invoice', own(outFlag(), 'isCancelled')), SHARED.isCancelled),
-  Source: described(
-    columnIn('invoice', own(outWord(['Auto', 'App'] as const), 'source')),
-    '`Auto` for an invoice that the rules made, `App` for one by hand.',
+  isCancelled: columnIn('invoice', own(outFlag(SHARED.isCancelled), 'isCancelled')),
+  Source: columnIn(
+    'invoice',
+    own(
+      outWord(['Auto', 'App'] as const, '`Auto` for an invoice that the rules made, `App` for one by hand.'),
+      'source',
+    ),
   ),
-  gatewayID: described(columnIn('invoice', own(orNull(outId()), 'gatewayId')), identifies('gateway')),
-  customerPaymentMethodID: described(
-    columnIn('invoice', own(orNull(outId()), 'paymentMethodId')),
-    identifies('payment method'),
-  ),
-  NumTries: described(columnIn('invoice', own(outInteger(), 'tries')), 'How many attempts to collect were made.'),
-  NextTryDate: described(
-    optionalDayColumn(({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today)),
+  gatewayID: columnIn('invoice', own(orNull(outId(identifies('gateway'))), 'gatewayId')),
+  customerPaymentMethodID: columnIn('invoice', own(orNull(outId(identifies('payment method'))), 'paymentMethodId')),
+  NumTries: columnIn('invoice', own(outInteger('How many attempts to collect were made.'), 'tries')),
+  NextTryDate: optionalDayColumn(
+    ({ invoice, customer }, { today }) => shownTryDate(invoice, customer, today),
     'The day of the next automatic attempt to collect; null where none is planned.',
   ),
-  isCollectionHold: described(
-    columnIn('invoice', own(outFlag(), 'isCollectionHold')),
-    'While it is true nothing is collected automatically.',
+  isCollectionHold: columnIn(
+    'invoice',
+    own(outFlag('While it is true nothing is collected automatically.'), 'isCollectionHold'),
   ),
   ...plainColumns,
   Status: [
-    described(
-      outWord(INVOICE_STATUSES),
+    outWord(
+      INVOICE_STATUSES,
       'What becomes of the invoice: a draft, cancelled, paid, paid but pending, due, or past its due date.',
     ),
     ({ invoice }, { today }) => shownStatus(invoice, today),
   ],
-  customerID: described(columnIn('invoice', own(outId(), 'customerId')), identifies('customer')),
-  Name: [described(outText(), 'The name of the customer, as the invoice has it.'), ({ customer }) => customer.name],
-  LastName: [described(orNull(outText()), SHARED.LastName), ({ customer }) => customer.lastName],
+  customerID: columnIn('invoice', own(outId(identifies('customer')), 'customerId')),
+  Name: [outText('The name of the customer, as the invoice has it.'), ({ customer }) => customer.name],
+  LastName: [orNull(outText(SHARED.LastName)), ({ customer }) => customer.lastName],
   Total: sum('totalMinor', 'With tax'),
   TotalEx: amountOf(({ invoice, taxes }) => invoice.totalMinor - sumMinor(taxes), 'Total without tax'),
   TotalTax: amountOf(({ taxes }) => sumMinor(taxes), 'All taxes together: the sum of the TaxAmount of Taxes'),
@@ -290,50 +291,43 @@ const commonColumns = {
   ],
   Balance: amount((invoice) => invoiceBalances(invoice).balanceMinor, 'Still due when pending payments are counted'),
   ActualBalance: amount((invoice) => invoiceBalances(invoice).actualBalanceMinor, 'Still due when they are not'),
-  PaymentsApplied: described(
-    recordsColumn(appliedPaymentShape, appliedOf('payment')),
+  PaymentsApplied: recordsColumn(
+    appliedPaymentShape,
+    appliedOf('payment'),
     'The payments that are allocated to the invoice.',
   ),
-  NegativeAdjustmentsApplied: described(
-    recordsColumn(appliedAdjustmentShape, appliedOf('negative_adjustment')),
+  NegativeAdjustmentsApplied: recordsColumn(
+    appliedAdjustmentShape,
+    appliedOf('negative_adjustment'),
     'The credit notes and bad debts that are allocated to the invoice.',
   ),
-  subscriptionID: described(columnIn('invoice', own(orNull(outId()), 'subscriptionId')), identifies('subscription')),
-  recurInvoiceID: described(
-    columnIn('invoice', own(orNull(outId()), 'recurringInvoiceId')),
-    identifies('recurring invoice'),
-  ),
+  subscriptionID: columnIn('invoice', own(orNull(outId(identifies('subscription'))), 'subscriptionId')),
+  recurInvoiceID: columnIn('invoice', own(orNull(outId(identifies('recurring invoice'))), 'recurringInvoiceId')),
 } satisfies Columns<PreviewParts>
 
-const supplied =
-  (name: keyof Supply) =>
-  ({ invoice, charges }: PreviewParts): IsoDate | null =>
-    supplyOf(invoice, charges)[name]
+const supplied = (name: keyof Supply, sentence: string): Column<PreviewParts, string | null> => {
+  const [, dayOf] = optionalDayColumn(({ invoice, charges }: PreviewParts) => supplyOf(invoice, charges)[name])
+  return [orNull(outDate(sentence)), dayOf]
+}
 
 const supplyColumns = {
-  SupplyDate: optionalDayColumn(supplied('on'), 'The day of the supply; null where its lines cover days'),
-  SupplyFrom: optionalDayColumn(supplied('from'), 'The first day that its lines cover; null where SupplyDate stands'),
-  SupplyTo: optionalDayColumn(supplied('to'), 'The last day that its lines cover; null where SupplyDate stands'),
+  SupplyDate: supplied('on', 'The day of the supply; null where its lines cover days'),
+  SupplyFrom: supplied('from', 'The first day that its lines cover; null where SupplyDate stands'),
+  SupplyTo: supplied('to', 'The last day that its lines cover; null where SupplyDate stands'),
 } satisfies Columns<PreviewParts>
 
 const invoiceColumns = {
-  invoiceID: described(columnIn('invoice', own(outId(), 'id')), identifies('invoice')),
+  invoiceID: columnIn('invoice', own(outId(identifies('invoice')), 'id')),
   invoiceNum: columnIn('invoice', own(orNull(outId('Null while a draft')), 'number')),
   ...partyColumns,
-  Reference: described(columnIn('invoice', own(outText(), 'reference')), SHARED.Reference),
-  CurrencyCode: described(columnIn('invoice', own(outText(), 'currency')), SHARED.CurrencyCode),
-  InvoiceDate: described(columnIn('invoice', ownDay('invoiceDate')), 'The day of the invoice.'),
-  DueDate: described(columnIn('invoice', ownDay('dueDate')), SHARED.DueDate),
+  Reference: columnIn('invoice', own(outText(SHARED.Reference), 'reference')),
+  CurrencyCode: columnIn('invoice', own(outText(SHARED.CurrencyCode), 'currency')),
+  InvoiceDate: columnIn('invoice', ownDay('invoiceDate', 'The day of the invoice.')),
+  DueDate: columnIn('invoice', ownDay('dueDate', SHARED.DueDate)),
   ...supplyColumns,
   ...commonColumns,
-  Taxes: described(
-    recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts)),
-    SHARED.Taxes,
-  ),
-  Charges: described(
-    recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts)),
-    'The lines of the invoice.',
-  ),
+  Taxes: recordsColumn(taxShape, (parts: InvoiceParts) => taxesOf(parts), SHARED.Taxes),
+  Charges: recordsColumn(chargeShape, (parts: InvoiceParts) => chargesOf(parts), 'The lines of the invoice.'),
 } satisfies Columns<InvoiceParts>
 
 const wholeShape = recordShape<InvoiceParts>()('Invoice', invoiceColumns)
@@ -349,24 +343,15 @@ export const invoicePreviewShape = recordShape<PreviewParts>()('InvoicePreview',
   invoiceID: described(NONE, identifies('invoice')),
   invoiceNum: described(NONE, 'Always null: a preview has no number.'),
   ...partyColumns,
-  Reference: [described(orNull(outText()), 'Always null: a preview is no record.'), () => null],
-  CurrencyCode: described(columnIn('invoice', own(outText(), 'currency')), SHARED.CurrencyCode),
-  InvoiceDate: described(
-    optionalDayColumn(({ invoice }) => invoice.invoiceDate),
-    'The day of the invoice.',
-  ),
-  DueDate: described(
-    optionalDayColumn(({ invoice }) => invoice.dueDate),
-    SHARED.DueDate,
-  ),
+  Reference: [orNull(outText('Always null: a preview is no record.')), () => null],
+  CurrencyCode: columnIn('invoice', own(outText(SHARED.CurrencyCode), 'currency')),
+  InvoiceDate: optionalDayColumn(({ invoice }) => invoice.invoiceDate, 'The day of the invoice.'),
+  DueDate: optionalDayColumn(({ invoice }) => invoice.dueDate, SHARED.DueDate),
   ...supplyColumns,
   ...commonColumns,
   Status: described(commonColumns.Status, 'What would become of the invoice.'),
-  Taxes: described(recordsColumn(previewedTaxShape, taxesOf<PreviewedTax>), SHARED.Taxes),
-  Charges: described(
-    recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>),
-    'The lines of the invoice.',
-  ),
+  Taxes: recordsColumn(previewedTaxShape, taxesOf<PreviewedTax>, SHARED.Taxes),
+  Charges: recordsColumn(previewedChargeShape, chargesOf<ShownCharge['charge']>, 'The lines of the invoice.'),
 })
 
 async function* arriving({ invoice, appliedOf: portionsOf }: LongInvoiceParts, kind: AppliedMoney['givenKind']) {
@@ -376,12 +361,14 @@ async function* arriving({ invoice, appliedOf: portionsOf }: LongInvoiceParts, k
 
 const longShape = recordShape<LongInvoiceParts>()('Invoice', {
   ...invoiceColumns,
-  PaymentsApplied: described(
-    arrivingColumn(appliedPaymentShape, (parts) => arriving(parts, 'payment')),
+  PaymentsApplied: arrivingColumn(
+    appliedPaymentShape,
+    (parts) => arriving(parts, 'payment'),
     'The payments that are allocated to the invoice.',
   ),
-  NegativeAdjustmentsApplied: described(
-    arrivingColumn(appliedAdjustmentShape, (parts) => arriving(parts, 'negative_adjustment')),
+  NegativeAdjustmentsApplied: arrivingColumn(
+    appliedAdjustmentShape,
+    (parts) => arriving(parts, 'negative_adjustment'),
     'The credit notes and bad debts that are allocated to the invoice.',
   ),
 })
@@ -417,46 +404,17 @@ export const invoiceEtag = (parts: Omit<InvoiceParts, 'applied'>): string =>
   )
 
 export const invoiceFilters = {
-  q: described(
-    optional(search()),
-    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
-    LEFT_OUT.all,
-  ),
-  startDate: described(
-    optional(date()),
-    'Limits the list to records of this day or later.',
-    'Left out, the list begins with the oldest.',
-  ),
-  endDate: described(
-    optional(date()),
-    'Limits the list to records of this day or earlier.',
-    'Left out, the list ends with the newest.',
-  ),
-  status: described(
-    optional(word(INVOICE_STATUSES, { anyCase: true })),
-    'Limits the list to records in this state.',
-    LEFT_OUT.all,
-  ),
-  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
-  subscriptionID: described(optional(reference()), 'Limits the list to records of this subscription.', LEFT_OUT.ofAll),
-  recurInvoiceID: described(
-    optional(reference()),
-    'Limits the list to records of this recurring invoice.',
-    LEFT_OUT.ofAll,
-  ),
-  CurrencyCode: described(optional(currencyCode()), 'Limits the list to records in this currency.', LEFT_OUT.all),
-  Reference: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to records with this reference of yours.',
-    LEFT_OUT.all,
-  ),
-  poNumber: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to invoices with this purchase order number.',
-    LEFT_OUT.all,
-  ),
-  isWrittenOff: described(
-    optional(flag()),
+  q: searchOfCustomers(),
+  ...dayFilter,
+  status: filter(word(INVOICE_STATUSES, { anyCase: true }), 'records in this state'),
+  customerID: optional(reference(), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  subscriptionID: optional(reference(), 'Limits the list to records of this subscription.', LEFT_OUT.ofAll),
+  recurInvoiceID: optional(reference(), 'Limits the list to records of this recurring invoice.', LEFT_OUT.ofAll),
+  CurrencyCode: filter(currencyCode(), 'records in this currency'),
+  Reference: filter(text({ takesNumbers: true }), 'records with this reference of yours'),
+  poNumber: filter(text({ takesNumbers: true }), 'invoices with this purchase order number'),
+  isWrittenOff: optional(
+    flag(),
     'With true only invoices of which nothing is left to pay because of bad debt, with false all others.',
     LEFT_OUT.all,
   ),

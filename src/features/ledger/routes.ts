@@ -61,7 +61,6 @@ export const ledgerOperations = (): Operation[] => [
     id: 'listLedgerBalances',
     hasStrictQuery: true,
     isExpensive: true,
-    method: 'GET',
     path: '/v1/ledger/balances',
     tag,
     summary: 'Read the balances of the ledger accounts, up to a day or altogether',

@@ -51,23 +51,20 @@ export const creditedInvoice = () =>
 export const creditReason = () => optional(text({ description: 'Why it was made' }))
 
 const entry = {
-  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
-  amountApplied: described(
-    required(positiveAmount(), 'AmtAllocated'),
-    'How much of the money goes to this record, over 0.',
-  ),
-  invoiceID: described(
-    optional(reference()),
+  allocationID: optional(reference(), identifies('allocation'), LEFT_OUT.allocation),
+  amountApplied: required(positiveAmount(), 'How much of the money goes to this record, over 0.', ['AmtAllocated']),
+  invoiceID: optional(
+    reference(),
     identifies('invoice'),
     'Left out, invoiceNumber names the invoice, or positiveAdjustmentID the adjustment.',
   ),
-  invoiceNumber: described(
-    optional(invoiceNumber()),
+  invoiceNumber: optional(
+    invoiceNumber(),
     'The number of the invoice, where invoiceID is not given.',
     'Left out, invoiceID names the invoice, which counts before it.',
   ),
-  positiveAdjustmentID: described(
-    optional(reference()),
+  positiveAdjustmentID: optional(
+    reference(),
     identifies('positive adjustment'),
     'Left out, the entry is about an invoice.',
   ),
@@ -118,7 +115,7 @@ export const withoutListWhereAutoApply = <T>(body: Field<T>): Field<T> => ({
 })
 
 const linkedEntry = {
-  allocationID: described(optional(reference()), identifies('allocation'), LEFT_OUT.allocation),
+  allocationID: optional(reference(), identifies('allocation'), LEFT_OUT.allocation),
   objectID: leftOut(
     optional(
       described(
@@ -128,12 +125,11 @@ const linkedEntry = {
     ),
     'Left out, the entry needs an allocationID.',
   ),
-  AmtAllocated: described(
-    required(positiveAmount(), 'amountApplied'),
-    'How much of the adjustment goes to this record, over 0.',
-  ),
-  isAdjustment: described(
-    optional(flag()),
+  AmtAllocated: required(positiveAmount(), 'How much of the adjustment goes to this record, over 0.', [
+    'amountApplied',
+  ]),
+  isAdjustment: optional(
+    flag(),
     'Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.',
     LEFT_OUT.false,
   ),

@@ -1,11 +1,9 @@
-import { described } from '../../platform/wire/described.ts'
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, searchOfCustomers } from '../../platform/wire/left-out.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { searchRecords } from '../finding/search.ts'
-import { search } from '../../platform/wire/search.ts'
-import { checkDates } from '../../platform/http/query.ts'
-import { currencyCode, date, reference, text } from '../../platform/wire/fields.ts'
+import { checkDates, dayFilter } from '../../platform/http/query.ts'
+import { currencyCode, reference, text } from '../../platform/wire/fields.ts'
 import { type BodyOf, optional, type Properties, word } from '../../platform/wire/read.ts'
 import { type CreditFilter, type GivenFilter, type PaymentFilter } from './filter-queries.ts'
 import { METHODS } from './payment-queries.ts'
@@ -13,57 +11,24 @@ import { GIVEN_STATUSES } from './types.ts'
 
 /** Filters that the lists of payments and of credit notes share; their conditions stand in filter-queries.ts. */
 const givenFilters = {
-  q: described(
-    optional(search()),
-    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
-    LEFT_OUT.all,
-  ),
-  startDate: described(
-    optional(date()),
-    'Limits the list to records of this day or later.',
-    'Left out, the list begins with the oldest.',
-  ),
-  endDate: described(
-    optional(date()),
-    'Limits the list to records of this day or earlier.',
-    'Left out, the list ends with the newest.',
-  ),
-  status: described(
-    optional(word(GIVEN_STATUSES, { anyCase: true })),
-    'Limits the list to records in this state.',
-    LEFT_OUT.all,
-  ),
-  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
-  CurrencyCode: described(optional(currencyCode()), 'Limits the list to records in this currency.', LEFT_OUT.all),
+  q: searchOfCustomers(),
+  ...dayFilter,
+  status: filter(word(GIVEN_STATUSES, { anyCase: true }), 'records in this state'),
+  customerID: optional(reference(), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  CurrencyCode: filter(currencyCode(), 'records in this currency'),
 } satisfies Properties
 
 export const paymentFilters = {
   ...givenFilters,
-  invoiceID: described(
-    optional(reference()),
-    'Limits the list to payments of which something is allocated to this invoice.',
-    LEFT_OUT.all,
-  ),
-  Ref: described(optional(text({ takesNumbers: true })), 'Limits the list to records with this Ref.', LEFT_OUT.all),
-  Method: described(
-    optional(word(METHODS, { anyCase: true })),
-    'Limits the list to payments made in this way.',
-    LEFT_OUT.all,
-  ),
+  invoiceID: filter(reference(), 'payments of which something is allocated to this invoice'),
+  Ref: filter(text({ takesNumbers: true }), 'records with this Ref'),
+  Method: filter(word(METHODS, { anyCase: true }), 'payments made in this way'),
 } satisfies Properties
 
 export const creditFilters = {
   ...givenFilters,
-  invoiceID: described(
-    optional(reference()),
-    'Limits the list to credit notes that settle something of this invoice.',
-    LEFT_OUT.all,
-  ),
-  CreditNumber: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to the credit note with this number, in any letter case.',
-    LEFT_OUT.all,
-  ),
+  invoiceID: filter(reference(), 'credit notes that settle something of this invoice'),
+  CreditNumber: filter(text({ takesNumbers: true }), 'the credit note with this number, in any letter case'),
 } satisfies Properties
 
 function givenFilterOf(query: BodyOf<typeof givenFilters>): GivenFilter {

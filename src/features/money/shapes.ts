@@ -26,6 +26,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outNumber,
   outText,
   outWord,
@@ -52,7 +53,7 @@ const toOwed = (kind: OwedKind, otherwise: string): Column<AllocationState, bigi
 ]
 const toInvoice = toOwed('invoice', 'a positive adjustment')
 /** The number of the invoice beside its identifier: answers have it, and what is recorded does not. */
-const invoiceNumber = answeredOnly(described(own(orNull(outId()), 'invoiceNumber'), SHARED.invoiceNum))
+const invoiceNumber = answeredOnly(own(orNull(outId(SHARED.invoiceNum)), 'invoiceNumber'))
 const toPositive = toOwed('positive_adjustment', 'an invoice')
 const ofGiven = (kind: GivenKind, otherwise: string): Column<AllocationState, bigint> => [
   outId(`0 where it is of a ${otherwise}`),
@@ -66,12 +67,12 @@ const allocationsOf = ({ currency, allocations }: Allocated<{ currency: string }
 const allocationsOfGiven = (own: 'paymentID' | 'creditNoteID', name: string) =>
   recordsColumn(
     recordShape<AllocationOf>()(undefined, {
-      allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
+      allocationID: [outId(identifies('allocation')), ({ id }) => id],
       amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
       invoiceID: toInvoice,
       invoiceNum: invoiceNumber,
       positiveAdjustmentID: toPositive,
-      [own]: [described(outId(), identifies(name)), ({ givenId }: AllocationOf) => givenId],
+      [own]: [outId(identifies(name)), ({ givenId }: AllocationOf) => givenId],
     }),
     allocationsOf,
   )
@@ -82,15 +83,12 @@ const allocationOfAdjustment = (
   isAdjustment: (allocation: AllocationOf) => boolean,
 ) =>
   recordShape<AllocationOf>()(undefined, {
-    allocationID: [described(outId(), identifies('allocation')), ({ id }) => id],
+    allocationID: [outId(identifies('allocation')), ({ id }) => id],
     objectID: [outId('What is on the other side: of which kind, isAdjustment says'), otherSide],
     invoiceNum: invoiceNumber,
     amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
     isAdjustment: [
-      described(
-        outFlag(),
-        'Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.',
-      ),
+      outFlag('Whether objectID names an adjustment; else it names an invoice, or of a positive adjustment a payment.'),
       isAdjustment,
     ],
   })
@@ -105,17 +103,17 @@ const allocationOfPositive = allocationOfAdjustment(
 )
 
 export const paymentShape = recordShape<PaymentRecord>()('Payment', {
-  paymentID: described(own(outId(), 'id'), identifies('payment')),
-  customerID: described(own(outId(), 'customerId'), identifies('customer')),
+  paymentID: own(outId(identifies('payment')), 'id'),
+  customerID: own(outId(identifies('customer')), 'customerId'),
   Amount: described(amountMinor, 'The amount that was paid.'),
-  CurrencyCode: described(own(outText(), 'currency'), SHARED.CurrencyCode),
-  Date: described(own(outDate('Instant'), 'paidAt'), 'When the money came.'),
-  Memo: described(own(orNull(outText()), 'memo'), SHARED.Memo),
-  Ref: described(own(orNull(outText()), 'ref'), SHARED.Ref),
-  Method: described(own(outWord(METHODS), 'method'), 'The way in which the money came.'),
+  CurrencyCode: own(outText(SHARED.CurrencyCode), 'currency'),
+  Date: own(outInstant('When the money came.'), 'paidAt'),
+  Memo: own(orNull(outText(SHARED.Memo)), 'memo'),
+  Ref: own(orNull(outText(SHARED.Ref)), 'ref'),
+  Method: own(outWord(METHODS, 'The way in which the money came.'), 'method'),
   Status: [
-    described(
-      outWord(GIVEN_STATUSES),
+    outWord(
+      GIVEN_STATUSES,
       'How much of the payment is allocated: all, a part or nothing; Pending until its money is sure, Failed without money.',
     ),
     paymentStatus,
@@ -127,70 +125,60 @@ export const paymentShape = recordShape<PaymentRecord>()('Payment', {
 type TakenOf = TaxOfNote & { currency: string }
 
 const takenTax = recordShape<TakenOf>()(undefined, {
-  invoiceID: [described(outId(), identifies('invoice')), ({ invoiceId }) => invoiceId],
+  invoiceID: [outId(identifies('invoice')), ({ invoiceId }) => invoiceId],
   invoiceNum: invoiceNumber,
-  Name: [described(outText(), SHARED.TaxName), ({ name }) => name],
-  Perc: [described(outNumber(), SHARED.Perc), ({ rate }) => decimalDigits(rate)],
-  Category: [described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category), ({ category }) => category],
+  Name: [outText(SHARED.TaxName), ({ name }) => name],
+  Perc: [outNumber(SHARED.Perc), ({ rate }) => decimalDigits(rate)],
+  Category: [orNull(outWord(TAX_CATEGORIES, SHARED.Category)), ({ category }) => category],
   Base: amountColumn(({ baseMinor }) => baseMinor, 'What of the invoice the tax was charged on'),
   TaxAmount: described(amountMinor, 'The amount of the tax.'),
 })
 
 const correctedLine = recordShape<CorrectedLine & { currency: string }>()(undefined, {
-  chargeID: [described(outId(), identifies('charge, a line of an invoice')), ({ chargeId }) => chargeId],
-  Name: [described(outText(), SHARED.LineName), ({ name }) => name],
-  AmountEx: described(
-    amountColumn(({ netMinor }) => netMinor),
-    SHARED.AmountEx,
-  ),
+  chargeID: [outId(identifies('charge, a line of an invoice')), ({ chargeId }) => chargeId],
+  Name: [outText(SHARED.LineName), ({ name }) => name],
+  AmountEx: amountColumn(({ netMinor }) => netMinor, SHARED.AmountEx),
 })
 
 const inCurrencyOf = <Part>(parts: readonly Part[], currency: string) => parts.map((part) => ({ ...part, currency }))
 
 export const creditNoteShape = recordShape<NegativeRecord>()('CreditNote', {
-  creditNoteID: [described(outId(), identifies('credit note')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  Status: [
-    described(outWord(GIVEN_STATUSES), 'How much of the note is allocated: all, a part or nothing.'),
-    allocatedStatus,
-  ],
+  creditNoteID: [outId(identifies('credit note')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  Status: [outWord(GIVEN_STATUSES, 'How much of the note is allocated: all, a part or nothing.'), allocatedStatus],
   Date: described(dated, 'The day of the note.'),
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Amount: described(amountMinor, SHARED.NoteAmount),
-  CreditNumber: [described(outText(), SHARED.CreditNumber), ({ ref }) => ref ?? ''],
-  Memo: [
-    described(orNull(outText()), 'A note of your own. Where the credit note has no Reason it is printed.'),
-    ({ memo }) => memo,
-  ],
-  Reason: [orNull(outText({ description: 'Why it was made' })), ({ reason }) => reason],
+  CreditNumber: [outText(SHARED.CreditNumber), ({ ref }) => ref ?? ''],
+  Memo: [orNull(outText('A note of your own. Where the credit note has no Reason it is printed.')), ({ memo }) => memo],
+  Reason: [orNull(outText('Why it was made')), ({ reason }) => reason],
   invoiceID: [
     orNull(outId('The only invoice that it corrects; null where it corrects none, or several')),
     ({ settlements }) => onlyInvoiceOf(settlements)?.invoiceId ?? null,
   ],
   invoiceNum: answeredOnly([
-    described(orNull(outId()), 'The number of that invoice; null where there is none.'),
+    orNull(outId('The number of that invoice; null where there is none.')),
     ({ settlements }) => onlyInvoiceOf(settlements)?.invoiceNumber ?? null,
   ]),
   TotalEx: amountColumn(
     (note) => note.amountMinor - taxesTaken(note.settlements),
     'Amount less the taxes that it takes back of the invoices that it corrects',
   ),
-  TotalTax: described(
-    amountColumn(({ settlements }) => taxesTaken(settlements)),
-    'The sum of all taxes.',
-  ),
-  Taxes: described(
-    recordsColumn(takenTax, ({ settlements, currency }) => inCurrencyOf(takenTaxes(settlements), currency)),
+  TotalTax: amountColumn(({ settlements }) => taxesTaken(settlements), 'The sum of all taxes.'),
+  Taxes: recordsColumn(
+    takenTax,
+    ({ settlements, currency }) => inCurrencyOf(takenTaxes(settlements), currency),
     SHARED.Taxes,
   ),
-  Lines: described(
-    recordsColumn(correctedLine, ({ lines, currency }) => inCurrencyOf(lines, currency)),
+  Lines: recordsColumn(
+    correctedLine,
+    ({ lines, currency }) => inCurrencyOf(lines, currency),
     'The lines of invoices that the note gives back; empty where it takes a part of a total.',
   ),
   Unsettled: amountColumn<NegativeRecord>(unsettledMinor, 'What of it corrects no invoice'),
-  isClosed: [described(outFlag(), 'Whether what it corrects is fixed.'), ({ closedAt }) => closedAt !== null],
+  isClosed: [outFlag('Whether what it corrects is fixed.'), ({ closedAt }) => closedAt !== null],
   isSent: [
-    described(outFlag(), 'Whether the document was sent to the customer, by mail or otherwise.'),
+    outFlag('Whether the document was sent to the customer, by mail or otherwise.'),
     ({ sentAt }) => sentAt !== null,
   ],
   DateSent: [orNull(outDate('Instant at which it was first sent')), ({ sentAt }) => sentAt],
@@ -228,26 +216,24 @@ export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('Invoice
     'The lines of the invoice that the note would give back; empty where it takes a part of the total.',
   ),
   creditNoteID: NOT_YET,
-  CreditNumber: [orNull(outText({ description: 'As it was sent, else null' })), ({ ref }) => ref],
-  Allocations: described(
-    recordsColumn(
-      recordShape<AllocationOf & { isOfRefund: boolean }>()(undefined, {
-        allocationID: NOT_YET,
-        amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
-        invoiceID: toInvoice,
-        invoiceNum: invoiceNumber,
-        positiveAdjustmentID: [
-          orNull(outId('0 where it is to an invoice; null where it is to the refund')),
-          (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
-        ],
-        creditNoteID: NOT_YET,
-      }),
-      (note: PreviewedCredit) =>
-        allocationsOf(note).map((allocation) => ({
-          ...allocation,
-          isOfRefund: allocation.owedKind === 'positive_adjustment' && allocation.owedId === note.refundAdjustmentId,
-        })),
-    ),
+  CreditNumber: [orNull(outText('As it was sent, else null')), ({ ref }) => ref],
+  Allocations: recordsColumn(
+    recordShape<AllocationOf & { isOfRefund: boolean }>()(undefined, {
+      allocationID: NOT_YET,
+      amountApplied: described(amountMinor, 'How much of the money goes to this record.'),
+      invoiceID: toInvoice,
+      invoiceNum: invoiceNumber,
+      positiveAdjustmentID: [
+        orNull(outId('0 where it is to an invoice; null where it is to the refund')),
+        (allocation) => (allocation.isOfRefund ? null : toPositive[1](allocation, NO_READER)),
+      ],
+      creditNoteID: NOT_YET,
+    }),
+    (note: PreviewedCredit) =>
+      allocationsOf(note).map((allocation) => ({
+        ...allocation,
+        isOfRefund: allocation.owedKind === 'positive_adjustment' && allocation.owedId === note.refundAdjustmentId,
+      })),
     SHARED.Allocations,
   ),
   refundAdjustmentID: NOT_YET,
@@ -256,35 +242,33 @@ export const invoiceCreditPreviewShape = recordShape<PreviewedCredit>()('Invoice
 const LONG_WORDS = { Allocated: 'Allocated', Partial: 'Partially Allocated', Unallocated: 'Unallocated' } as const
 
 export const negativeShape = recordShape<NegativeRecord>()('NegativeAdjustment', {
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  NegativeAdjustmentID: [described(outId(), identifies('negative adjustment')), ({ id }) => id],
-  NegativeAdjustmentType: [described(outWord(NEGATIVE_KINDS), 'The kind of negative adjustment.'), ({ kind }) => kind],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  NegativeAdjustmentID: [outId(identifies('negative adjustment')), ({ id }) => id],
+  NegativeAdjustmentType: [outWord(NEGATIVE_KINDS, 'The kind of negative adjustment.'), ({ kind }) => kind],
   Date: described(dated, 'The day of the adjustment.'),
   Amount: described(amountMinor, 'The amount of the adjustment.'),
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Status: [
-    described(outWord(Object.values(LONG_WORDS)), 'How much of it is allocated: all, a part or nothing.'),
+    outWord(Object.values(LONG_WORDS), 'How much of it is allocated: all, a part or nothing.'),
     (negative) => LONG_WORDS[allocatedStatus(negative)],
   ],
-  isActive: [described(outFlag(), 'Always true: a deleted adjustment is not answered.'), () => true],
-  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
-  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
-  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
-  TaxReliefDate: described(
-    optionalDayColumn(({ reliefDate }) => reliefDate),
+  isActive: [outFlag('Always true: a deleted adjustment is not answered.'), () => true],
+  isSuccess: [outFlag('Always true: a request that fails is answered by its status.'), () => true],
+  Ref: [orNull(outText(SHARED.Ref)), ({ ref }) => ref],
+  Memo: [orNull(outText(SHARED.Memo)), ({ memo }) => memo],
+  TaxReliefDate: optionalDayColumn(
+    ({ reliefDate }) => reliefDate,
     'The day on which the tax of the bad debt is taken back; null where it is not.',
   ),
-  Reason: [orNull(outText({ description: 'Why a credit note was made; null of a bad debt' })), ({ reason }) => reason],
-  isClosed: [
-    described(outFlag(), 'Whether what it corrects is fixed; false of a bad debt.'),
-    ({ closedAt }) => closedAt !== null,
-  ],
+  Reason: [orNull(outText('Why a credit note was made; null of a bad debt')), ({ reason }) => reason],
+  isClosed: [outFlag('Whether what it corrects is fixed; false of a bad debt.'), ({ closedAt }) => closedAt !== null],
   isSent: [
-    described(outFlag(), 'Whether the document was sent to the customer, by mail or otherwise.'),
+    outFlag('Whether the document was sent to the customer, by mail or otherwise.'),
     ({ sentAt }) => sentAt !== null,
   ],
-  allocations: described(
-    recordsColumn(allocationOfNegative, allocationsOf),
+  allocations: recordsColumn(
+    allocationOfNegative,
+    allocationsOf,
     'What the adjustment is allocated to, and how much of it.',
   ),
 })
@@ -294,30 +278,28 @@ export const negativeEventShape = ({ kind }: Pick<NegativeRecord, 'kind'>) =>
   kind === 'credit_note' ? creditNoteShape : negativeShape
 
 export const positiveShape = recordShape<PositiveRecord>()('PositiveAdjustment', {
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  positiveAdjustmentID: [described(outId(), identifies('positive adjustment')), ({ id }) => id],
-  positiveAdjustmentType: [described(outWord(POSITIVE_KINDS), 'The kind of positive adjustment.'), ({ kind }) => kind],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  positiveAdjustmentID: [outId(identifies('positive adjustment')), ({ id }) => id],
+  positiveAdjustmentType: [outWord(POSITIVE_KINDS, 'The kind of positive adjustment.'), ({ kind }) => kind],
   Date: described(dated, 'The day of the adjustment.'),
-  DueDate: described(
-    dayColumn(({ dueDate }) => dueDate),
-    SHARED.DueDate,
-  ),
+  DueDate: dayColumn(({ dueDate }) => dueDate, SHARED.DueDate),
   Amount: described(amountMinor, 'The amount of the adjustment.'),
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Status: [
-    described(
-      outWord(['Paid', 'Partially Paid', 'Unpaid', 'Past Due']),
+    outWord(
+      ['Paid', 'Partially Paid', 'Unpaid', 'Past Due'],
       'How much of it is paid: all, a part or nothing; Past Due after its due date.',
     ),
     (positive, { today }) =>
       positiveStatus({ ...positive, coveredMinor: positive.paidMinor + positive.negativeMinor, today }),
   ],
-  isActive: [described(outFlag(), 'Always true: a deleted adjustment is not answered.'), () => true],
-  isSuccess: [described(outFlag(), 'Always true: a request that fails is answered by its status.'), () => true],
-  Ref: [described(orNull(outText()), SHARED.Ref), ({ ref }) => ref],
-  Memo: [described(orNull(outText()), SHARED.Memo), ({ memo }) => memo],
-  allocations: described(
-    recordsColumn(allocationOfPositive, allocationsOf),
+  isActive: [outFlag('Always true: a deleted adjustment is not answered.'), () => true],
+  isSuccess: [outFlag('Always true: a request that fails is answered by its status.'), () => true],
+  Ref: [orNull(outText(SHARED.Ref)), ({ ref }) => ref],
+  Memo: [orNull(outText(SHARED.Memo)), ({ memo }) => memo],
+  allocations: recordsColumn(
+    allocationOfPositive,
+    allocationsOf,
     'What the adjustment is allocated to, and how much of it.',
   ),
 })

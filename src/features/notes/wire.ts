@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { longText, requiredReference } from '../../platform/wire/fields.ts'
@@ -12,21 +11,21 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { recordShape } from '../../platform/wire/columns.ts'
-import { outDate, outId, outText, outWord } from '../../platform/wire/write.ts'
+import { outId, outInstant, outText, outWord } from '../../platform/wire/write.ts'
 import { type Note, NOTE_TYPES, type NoteInput } from './queries.ts'
 
 export const noteShape = recordShape<Note>()('CustomerNote', {
-  customerNoteID: [described(outId(), identifies('note')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  DateUTC: [described(outDate('Instant'), 'When the note was written.'), ({ createdAt }) => createdAt],
-  Note: [described(outText(), 'The text of the note.'), ({ text }) => text],
-  NoteType: [described(outWord(NOTE_TYPES), 'What the note is about.'), ({ type }) => type],
+  customerNoteID: [outId(identifies('note')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  DateUTC: [outInstant('When the note was written.'), ({ createdAt }) => createdAt],
+  Note: [outText('The text of the note.'), ({ text }) => text],
+  NoteType: [outWord(NOTE_TYPES, 'What the note is about.'), ({ type }) => type],
 })
 
 const inputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Note: described(required(longText()), 'The text of the note.'),
-  NoteType: described(optional(word(NOTE_TYPES)), 'What the note is about.', 'Left out, it is `General`.'),
+  customerID: required(requiredReference(), identifies('customer')),
+  Note: required(longText(), 'The text of the note.'),
+  NoteType: optional(word(NOTE_TYPES), 'What the note is about.', 'Left out, it is `General`.'),
 } satisfies Properties
 
 export const NoteIn = objectOf(inputs, { name: 'CustomerNoteInput', ignored: ['customerNoteID', 'DateUTC'] })

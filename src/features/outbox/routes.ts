@@ -53,7 +53,6 @@ export const outboxOperations = (secrets: MailSecrets): Operation[] => {
       path: '/v1/outbox/{outboxID}/send',
       tag,
       summary: 'Send a mail that is held, has failed, or whose fate is unknown: then it may arrive twice',
-      success: { status: 204 },
       representation: {
         ...kind.representation,
         // A mail can hold what nobody else may read.

@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { text } from '../../platform/wire/fields.ts'
@@ -8,11 +7,11 @@ import { outId, outText } from '../../platform/wire/write.ts'
 import type { PackageGroup } from './queries.ts'
 
 export const packageGroupShape = recordShape<PackageGroup>()('PackageGroup', {
-  packageGroupID: [described(outId(), identifies('package group')), ({ id }) => id],
-  GroupName: [described(outText(), 'The name of the group.'), ({ name }) => name],
+  packageGroupID: [outId(identifies('package group')), ({ id }) => id],
+  GroupName: [outText('The name of the group.'), ({ name }) => name],
 })
 
-const inputs = { GroupName: described(required(text()), 'The name of the group.') } satisfies Properties
+const inputs = { GroupName: required(text(), 'The name of the group.') } satisfies Properties
 
 export const PackageGroupIn = objectOf(inputs, { name: 'PackageGroupInput', ignored: ['packageGroupID'] })
 

@@ -1,6 +1,5 @@
 import { introduced } from '../../platform/http/tags.ts'
-import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
+import { filter, LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
@@ -27,11 +26,7 @@ export const packageOperations = (): Operation[] => [
     summary: 'List packages with their versions, rates and terms',
     out: packageShape,
     filters: {
-      packageCode: described(
-        optional(text({ takesNumbers: true })),
-        'Limits the list to the package with this code.',
-        LEFT_OUT.all,
-      ),
+      packageCode: filter(text({ takesNumbers: true }), 'the package with this code'),
     },
     filterOf: (query): PackageFilter => ({ codeKey: query.packageCode?.toLowerCase() }),
     knowsUpdates: true,
@@ -92,7 +87,7 @@ export const packageOperations = (): Operation[] => [
   ...packageVersionOperations(),
 ]
 
-const givenPackage = { packageID: described(optional(reference()), identifies('package'), LEFT_OUT.fromQuery) }
+const givenPackage = { packageID: optional(reference(), identifies('package'), LEFT_OUT.fromQuery) }
 
 /** The interface names packageID as input of DELETE /v1/packages and not where it is carried: query and body both do. */
 const deleteByGivenId: Operation = writeOperation({
@@ -104,7 +99,6 @@ const deleteByGivenId: Operation = writeOperation({
   query: objectOf(whenLeftOut(givenPackage, { packageID: 'Left out, the body names it.' })),
   body: objectOf(givenPackage, { name: 'PackageChoice' }),
   isBodyOptional: true,
-  success: { status: 204 },
   refusals: { 404: 'There is no such package', 409: 'Subscriptions name the package' },
   record: async (tx, context, { query, body }): Promise<PackageTree | undefined> => {
     const id = query.packageID ?? body?.packageID

@@ -86,7 +86,6 @@ export function versionOperations<
     }),
     readOperation({
       id: `get${named}`,
-      method: 'GET',
       path: `${path}/{versionno}`,
       tag,
       summary: summaries.read,

@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { TermType } from '../../kernel/calendar.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
@@ -50,14 +49,11 @@ interface ShownTerm {
 }
 
 const termShape = recordShape<ShownTerm>()('PackageRateTerm', {
-  packageRateTermID: [described(outId(), identifies('price of one term')), ({ term }) => term.id],
-  packageRateID: [described(outId(), identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
+  packageRateTermID: [outId(identifies('price of one term')), ({ term }) => term.id],
+  packageRateID: [outId(identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
   ChargePrice: [outNumber('Price of one term, up to 8 decimals'), ({ term }) => decimalDigits(term.price)],
-  ChargeTerm: [described(outInteger(), 'How many months or days the term has.'), ({ term }) => term.term],
-  ChargeTermType: [
-    described(outWord(TERM_TYPES), 'Whether the term counts months or days.'),
-    ({ term }) => term.termType,
-  ],
+  ChargeTerm: [outInteger('How many months or days the term has.'), ({ term }) => term.term],
+  ChargeTermType: [outWord(TERM_TYPES, 'Whether the term counts months or days.'), ({ term }) => term.termType],
 })
 
 interface ShownRate {
@@ -68,87 +64,72 @@ interface ShownRate {
 const termsOf = ({ rate }: ShownRate): ShownTerm[] => rate.terms.map((term) => ({ term, rate }))
 
 const rateShape = recordShape<ShownRate>()('PackageVersionRate', {
-  packageRateID: [described(outId(), identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
-  packageID: [described(outId(), identifies('package')), ({ version }) => version.packageId],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ rate }) => rate.currency],
+  packageRateID: [outId(identifies('rates of a package version in one currency')), ({ rate }) => rate.id],
+  packageID: [outId(identifies('package')), ({ version }) => version.packageId],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ rate }) => rate.currency],
   SetupFee: [
-    described(outNumber(), 'The price that is charged once, with the first invoice.'),
+    outNumber('The price that is charged once, with the first invoice.'),
     ({ rate }) => minorDigits(rate.setupFeeMinor, digitsOf(rate.currency)),
   ],
   TrialFee: [
-    described(outNumber(), 'The price of the trial, charged when it begins.'),
+    outNumber('The price of the trial, charged when it begins.'),
     ({ rate }) => minorDigits(rate.trialFeeMinor, digitsOf(rate.currency)),
   ],
-  TrialPeriod: [
-    described(outInteger(), 'How many days or months the trial has; 0 means none.'),
-    ({ rate }) => rate.trialPeriod,
-  ],
-  TrialPeriodType: [described(outWord(TERM_TYPES), 'The unit of `TrialPeriod`.'), ({ rate }) => rate.trialPeriodType],
-  PackageRateTerms: described(recordsColumn(termShape, termsOf), 'The prices by length of term.'),
+  TrialPeriod: [outInteger('How many days or months the trial has; 0 means none.'), ({ rate }) => rate.trialPeriod],
+  TrialPeriodType: [outWord(TERM_TYPES, 'The unit of `TrialPeriod`.'), ({ rate }) => rate.trialPeriodType],
+  PackageRateTerms: recordsColumn(termShape, termsOf, 'The prices by length of term.'),
 })
 
 const ratesOf = (version: PackageVersion): ShownRate[] => version.rates.map((rate) => ({ rate, version }))
 
 export const packageVersionShape = recordShape<PackageVersion>()('PackageVersion', {
-  packageVersionID: [described(outId(), identifies('package version')), ({ id }) => id],
-  packageID: [described(outId(), identifies('package')), ({ packageId }) => packageId],
-  VersionNo: [described(outInteger(), 'The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
-  VersionName: [described(outText(), 'The name of the version, for those who work with it.'), ({ name }) => name],
-  isDefault: [
-    described(outFlag(), 'Whether it is the one that is taken where none is named.'),
-    ({ isDefault }) => isDefault,
-  ],
+  packageVersionID: [outId(identifies('package version')), ({ id }) => id],
+  packageID: [outId(identifies('package')), ({ packageId }) => packageId],
+  VersionNo: [outInteger('The number of the version, counted from 1.'), ({ versionNo }) => versionNo],
+  VersionName: [outText('The name of the version, for those who work with it.'), ({ name }) => name],
+  isDefault: [outFlag('Whether it is the one that is taken where none is named.'), ({ isDefault }) => isDefault],
   isActive: [
-    described(outFlag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+    outFlag('Whether subscriptions can take the version; those that have it keep it.'),
     ({ isActive }) => isActive,
   ],
-  SubscriptionCount: [
-    described(outInteger(), 'How many subscriptions there are.'),
-    ({ subscriptionCount }) => subscriptionCount,
-  ],
-  packageVersionRates: described(
-    recordsColumn(rateShape, ratesOf),
-    'The rates of the version, one entry for each currency.',
-  ),
+  SubscriptionCount: [outInteger('How many subscriptions there are.'), ({ subscriptionCount }) => subscriptionCount],
+  packageVersionRates: recordsColumn(rateShape, ratesOf, 'The rates of the version, one entry for each currency.'),
 })
 
 export const packageShape = recordShape<PackageTree>()('Package', {
-  packageID: [described(outId(), identifies('package')), ({ owner }) => owner.id],
-  packageGroupID: [described(outId(), identifies('package group')), ({ owner }) => owner.groupId],
-  packageCode: [described(outText(), SHARED.packageCode), ({ owner }) => owner.code],
-  Name: [described(outText(), 'The name of the package, as lists and invoices show it.'), ({ owner }) => owner.name],
-  Descrip: [described(outText(), 'A longer text about the package.'), ({ owner }) => owner.description],
+  packageID: [outId(identifies('package')), ({ owner }) => owner.id],
+  packageGroupID: [outId(identifies('package group')), ({ owner }) => owner.groupId],
+  packageCode: [outText(SHARED.packageCode), ({ owner }) => owner.code],
+  Name: [outText('The name of the package, as lists and invoices show it.'), ({ owner }) => owner.name],
+  Descrip: [outText('A longer text about the package.'), ({ owner }) => owner.description],
   isActive: [
-    described(outFlag(), 'Whether customers can subscribe to it; subscriptions that have it keep it.'),
+    outFlag('Whether customers can subscribe to it; subscriptions that have it keep it.'),
     ({ owner }) => owner.isActive,
   ],
   GLCode: [outGlCode('Code of its revenue in the chart of the accountant'), ({ owner }) => owner.glCode],
-  PackageVersions: described(
-    recordsColumn(packageVersionShape, ({ versions }) => versions),
-    'The versions of the package.',
-  ),
+  PackageVersions: recordsColumn(packageVersionShape, ({ versions }) => versions, 'The versions of the package.'),
 })
 
 /* What the service makes is ignored when sent, so that a record read can be sent back changed. */
 
 const termFields = {
-  ChargePrice: described(required(price()), 'The price of one term, without tax.'),
-  ChargeTerm: described(required(whole(1, DAYS_MAX)), 'How many months or days the term has.'),
-  ChargeTermType: described(required(word(TERM_TYPES)), 'Whether the term counts months or days.'),
+  ChargePrice: required(price(), 'The price of one term, without tax.'),
+  ChargeTerm: required(whole(1, DAYS_MAX), 'How many months or days the term has.'),
+  ChargeTermType: required(word(TERM_TYPES), 'Whether the term counts months or days.'),
 } satisfies Properties
 
 const rateFields = {
-  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  SetupFee: described(required(amount()), 'The price that is charged once, with the first invoice.'),
-  TrialFee: described(required(amount()), 'The price of the trial, charged when it begins.'),
-  TrialPeriod: described(required(whole(0, DAYS_MAX)), 'How many days or months the trial has; 0 means none.'),
-  TrialPeriodType: described(required(word(TERM_TYPES)), 'The unit of `TrialPeriod`.'),
+  CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+  SetupFee: required(amount(), 'The price that is charged once, with the first invoice.'),
+  TrialFee: required(amount(), 'The price of the trial, charged when it begins.'),
+  TrialPeriod: required(whole(0, DAYS_MAX), 'How many days or months the trial has; 0 means none.'),
+  TrialPeriodType: required(word(TERM_TYPES), 'The unit of `TrialPeriod`.'),
 } satisfies Properties
 
 const versionFields = {
-  VersionName: described(required(text()), 'The name of the version, for those who work with it.'),
-  isActive: described(required(flag()), 'Whether subscriptions can take the version; those that have it keep it.'),
-  isDefault: described(required(flag()), 'Whether it is the one that is taken where none is named.'),
+  VersionName: required(text(), 'The name of the version, for those who work with it.'),
+  isActive: required(flag(), 'Whether subscriptions can take the version; those that have it keep it.'),
+  isDefault: required(flag(), 'Whether it is the one that is taken where none is named.'),
 } satisfies Properties
 
 const TermIn = objectOf(termFields, { name: 'PackageTermInput', ignored: ['packageRateTermID', 'packageRateID'] })
@@ -156,13 +137,13 @@ const terms = listOf(TermIn, { min: 1, max: TERMS_MAX, what: 'terms' })
 
 const RATE_COMPUTED = ['packageRateID', 'packageID', 'packageVersionID']
 const NewRateIn = objectOf(
-  { ...rateFields, PackageRateTerms: described(required(terms), 'The prices by length of term.') },
+  { ...rateFields, PackageRateTerms: required(terms, 'The prices by length of term.') },
   { name: 'PackageRateAdd', ignored: RATE_COMPUTED },
 )
 const keptTerms = {
   ...rateFields,
-  PackageRateTerms: described(
-    optional(terms),
+  PackageRateTerms: optional(
+    terms,
     'The prices by length of term.',
     'Left out, those of the currency stay as they are.',
   ),
@@ -173,18 +154,15 @@ const RATES = { min: 1, max: RATES_MAX, what: 'rates' }
 const VERSION_COMPUTED = ['packageVersionID', 'packageID', 'VersionNo', 'SubscriptionCount']
 const newVersionFields = {
   ...versionFields,
-  packageVersionRates: described(
-    required(listOf(NewRateIn, RATES)),
-    'The rates of the version, one entry for each currency.',
-  ),
+  packageVersionRates: required(listOf(NewRateIn, RATES), 'The rates of the version, one entry for each currency.'),
 } satisfies Properties
 export const NewPackageVersionIn = objectOf(newVersionFields, { name: 'PackageVersionAdd', ignored: VERSION_COMPUTED })
 
 /** An absent list of rates, or of a rate's terms, stays as it is. */
 const keptRates = {
   ...versionFields,
-  packageVersionRates: described(
-    optional(listOf(RateIn, RATES)),
+  packageVersionRates: optional(
+    listOf(RateIn, RATES),
     'The rates of the version, one entry for each currency.',
     'Left out, they stay as they are; a list replaces them.',
   ),
@@ -192,18 +170,18 @@ const keptRates = {
 export const PackageVersionIn = objectOf(keptRates, { name: 'PackageVersionEdit', ignored: VERSION_COMPUTED })
 
 const packageFields = {
-  packageGroupID: described(required(requiredReference()), identifies('package group')),
-  packageCode: described(required(text()), SHARED.packageCode),
-  Name: described(required(text()), 'The name of the package, as lists and invoices show it.'),
-  Descrip: described(required(longText()), 'A longer text about the package.'),
-  isActive: described(required(flag()), 'Whether customers can subscribe to it; subscriptions that have it keep it.'),
+  packageGroupID: required(requiredReference(), identifies('package group')),
+  packageCode: required(text(), SHARED.packageCode),
+  Name: required(text(), 'The name of the package, as lists and invoices show it.'),
+  Descrip: required(longText(), 'A longer text about the package.'),
+  isActive: required(flag(), 'Whether customers can subscribe to it; subscriptions that have it keep it.'),
   GLCode: optional(
     glCode('Code of its revenue in the chart of the accountant; left out of an edit it stays, null: that of GLCodes'),
   ),
 } satisfies Properties
 
 export const NewPackageIn = objectOf(
-  { ...packageFields, PackageVersion: described(required(NewPackageVersionIn), 'The first version of the package.') },
+  { ...packageFields, PackageVersion: required(NewPackageVersionIn, 'The first version of the package.') },
   { name: 'PackageAdd', ignored: ['packageID', 'PackageVersions'] },
 )
 export const PackageIn = objectOf(packageFields, {

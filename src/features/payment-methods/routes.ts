@@ -133,7 +133,6 @@ const shown = (deps: Deps): Representation => ({
 const reading = (deps: Deps): Operation =>
   readOperation({
     id: 'getPaymentMethod',
-    method: 'GET',
     path: '/v1/paymentmethods/{paymentMethodID}',
     tag,
     summary: 'Read a payment method; a bank account with its number, for a key with full permission',
@@ -249,7 +248,6 @@ const changes = (deps: Deps): Operation[] => [
     path: '/v1/paymentmethods/{paymentMethodID}/setprimary',
     tag,
     summary: 'Make a payment method the primary one of its customer',
-    success: { status: 204 },
     representation: shown(deps),
     record: methodKind.editing.record,
     write: async (tx, context, _input, method) => {

@@ -12,7 +12,7 @@ import { recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, requiredReference, text, whole } from '../../platform/wire/fields.ts'
 import { canonicalJson, isJsonNumber, JsonNumber } from '../../platform/wire/json.ts'
 import { type BodyOf, type Field, objectOf, optional, REFUSED, required, word } from '../../platform/wire/read.ts'
-import { orNull, outDate, outFlag, outId, outInteger, outObject, outText, outWord } from '../../platform/wire/write.ts'
+import { orNull, outDay, outFlag, outId, outInteger, outObject, outText, outWord } from '../../platform/wire/write.ts'
 import type { StoredMethod } from './queries.ts'
 import { isValidOn } from './rules.ts'
 
@@ -57,37 +57,36 @@ const DEBIT_METHODS: Readonly<Record<BankKind, string>> = { debit_order: 'Debit 
 
 const BankAccountOut = outObject(
   {
-    DebitMethod: described(orNull(outWord(Object.values(DEBIT_METHODS))), 'The way in which the account is debited.'),
-    AccountType: described(
-      orNull(outWord(['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'])),
-      'The kind of bank account, as the bank names it.',
+    DebitMethod: orNull(outWord(Object.values(DEBIT_METHODS), 'The way in which the account is debited.')),
+    AccountType: orNull(
+      outWord(
+        ['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'],
+        'The kind of bank account, as the bank names it.',
+      ),
     ),
-    AccountHolder: described(orNull(outText()), 'The name of the holder of the bank account.'),
-    Bank: described(orNull(outText()), 'The name of the bank.'),
-    AccountNumber: described(orNull(outText()), 'The number of the bank account.'),
-    BranchCode: described(orNull(outText()), 'The code of the branch of the bank.'),
-    IBAN: described(orNull(outText()), 'The international number of the bank account.'),
-    BIC: described(orNull(outText()), 'The international code of the bank.'),
-    RoutingNumber: described(orNull(outText()), 'The routing number of a bank in the United States.'),
-    LastFourDigits: described(orNull(outText()), 'The last four digits of the card or account.'),
-    EMandateToken: described(orNull(outText()), 'The token of the eMandate that allows the debits; null without one.'),
-    MandateReference: described(
-      orNull(outText()),
-      'The reference of the mandate, which the holder of the account knows.',
-    ),
-    MandateDate: described(orNull(outDate('Calendar date')), 'The day on which the mandate was signed.'),
+    AccountHolder: orNull(outText('The name of the holder of the bank account.')),
+    Bank: orNull(outText('The name of the bank.')),
+    AccountNumber: orNull(outText('The number of the bank account.')),
+    BranchCode: orNull(outText('The code of the branch of the bank.')),
+    IBAN: orNull(outText('The international number of the bank account.')),
+    BIC: orNull(outText('The international code of the bank.')),
+    RoutingNumber: orNull(outText('The routing number of a bank in the United States.')),
+    LastFourDigits: orNull(outText('The last four digits of the card or account.')),
+    EMandateToken: orNull(outText('The token of the eMandate that allows the debits; null without one.')),
+    MandateReference: orNull(outText('The reference of the mandate, which the holder of the account knows.')),
+    MandateDate: orNull(outDay('The day on which the mandate was signed.')),
   },
   'BankAccount',
 )
 
 const CreditCardOut = outObject(
   {
-    CardType: described(orNull(outWord(CARD_BRANDS)), 'The brand of the card.'),
-    NameOnCard: described(orNull(outText()), 'The first name on the card.'),
-    LastNameOnCard: described(orNull(outText()), 'The last name on the card.'),
-    ExpiryMonth: described(orNull(outInteger()), 'The month in which the card expires, 1 to 12.'),
-    ExpiryYear: described(orNull(outInteger()), 'The year in which the card expires, in four digits.'),
-    LastFourDigits: described(orNull(outText()), 'The last four digits of the card or account.'),
+    CardType: orNull(outWord(CARD_BRANDS, 'The brand of the card.')),
+    NameOnCard: orNull(outText('The first name on the card.')),
+    LastNameOnCard: orNull(outText('The last name on the card.')),
+    ExpiryMonth: orNull(outInteger('The month in which the card expires, 1 to 12.')),
+    ExpiryYear: orNull(outInteger('The year in which the card expires, in four digits.')),
+    LastFourDigits: orNull(outText('The last four digits of the card or account.')),
   },
   'CreditCard',
 )
@@ -139,16 +138,15 @@ function creditCardToWire(m: MethodView) {
 }
 
 export const methodShape = recordShape<MethodView>()('PaymentMethod', {
-  paymentMethodID: [described(outId(), identifies('payment method')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
+  paymentMethodID: [outId(identifies('payment method')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
   PaymentMethodType: [
-    described(outWord(['bank_account', 'credit_card']), 'Whether it is a card or a bank account.'),
+    outWord(['bank_account', 'credit_card'], 'Whether it is a card or a bank account.'),
     ({ kind }) => (kind === 'credit_card' ? kind : 'bank_account'),
   ],
-  isPrimary: [described(outFlag(), 'Whether it is the one that is used first.'), ({ isPrimary }) => isPrimary],
+  isPrimary: [outFlag('Whether it is the one that is used first.'), ({ isPrimary }) => isPrimary],
   isValid: [
-    described(
-      outFlag(),
+    outFlag(
       'Whether the method can be charged: a bank account once it was validated, a card until its gateway refuses it for good.',
     ),
     (method, { today }) => isValidOn(method, today),
@@ -165,8 +163,8 @@ export const methodShape = recordShape<MethodView>()('PaymentMethod', {
 })
 
 export const methodFilters = {
-  isDetailed: described(
-    optional(flag()),
+  isDetailed: optional(
+    flag(),
     'With true the kind, the expiry, the bank and the mandate of each method are shown too, and an IBAN by its country and last four digits.',
     'Left out, false.',
   ),
@@ -235,23 +233,20 @@ const pastedWhole = (field: Field<number>): Field<number> => ({
 
 const CreditCardIn = objectOf(
   {
-    CardType: described(required(word(CARD_BRANDS, { anyCase: true })), 'The brand of the card.'),
+    CardType: required(word(CARD_BRANDS, { anyCase: true }), 'The brand of the card.'),
     Number: required(cardNumber),
-    NameOnCard: described(required(text({ max: NAME_MAX })), 'The first name on the card.'),
-    LastNameOnCard: described(required(text({ max: NAME_MAX })), 'The last name on the card.'),
-    ExpiryMonth: described(required(pastedWhole(whole(1, 12))), 'The month in which the card expires, 1 to 12.'),
-    ExpiryYear: described(
-      required(pastedWhole(whole(2000, YEAR_MAX))),
-      'The year in which the card expires, in four digits.',
-    ),
+    NameOnCard: required(text({ max: NAME_MAX }), 'The first name on the card.'),
+    LastNameOnCard: required(text({ max: NAME_MAX }), 'The last name on the card.'),
+    ExpiryMonth: required(pastedWhole(whole(1, 12)), 'The month in which the card expires, 1 to 12.'),
+    ExpiryYear: required(pastedWhole(whole(2000, YEAR_MAX)), 'The year in which the card expires, in four digits.'),
   },
   { name: 'CreditCardInput', ignored: ['LastFourDigits'] },
 )
 
 const cardInputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  isPrimary: described(required(flag()), 'Whether it is the one that is used first.'),
-  CreditCard: described(required(CreditCardIn), 'The card; null where the method is a bank account.'),
+  customerID: required(requiredReference(), identifies('customer')),
+  isPrimary: required(flag(), 'Whether it is the one that is used first.'),
+  CreditCard: required(CreditCardIn, 'The card; null where the method is a bank account.'),
 }
 const COMPUTED = ['paymentMethodID', 'isValid', 'PaymentMethodType', 'gatewayID']
 export const CardMethodIn = objectOf(cardInputs, { name: 'CardMethodInput', ignored: [...COMPUTED, 'BankAccount'] })
@@ -277,64 +272,58 @@ export const bankNumber = (max: number): Field<string> => ({
 })
 
 const bankInputs = {
-  Method: described(
-    required(bankKind, 'DebitMethod'),
+  Method: required(
+    bankKind,
     'The way in which the account is debited: by a debit order, in the United States (ach), or in the euro area (sepa).',
+    ['DebitMethod'],
   ),
-  AccountType: described(
-    required(word(ACCOUNT_TYPES, { anyCase: true })),
-    'The kind of bank account, as the bank names it.',
-  ),
-  AccountHolder: described(required(nameBesideNumber(NAME_MAX)), 'The name of the holder of the bank account.'),
-  Bank: described(required(nameBesideNumber(NAME_MAX)), 'The name of the bank.'),
-  AccountNumber: described(
-    optional(bankNumber(50)),
+  AccountType: required(word(ACCOUNT_TYPES, { anyCase: true }), 'The kind of bank account, as the bank names it.'),
+  AccountHolder: required(nameBesideNumber(NAME_MAX), 'The name of the holder of the bank account.'),
+  Bank: required(nameBesideNumber(NAME_MAX), 'The name of the bank.'),
+  AccountNumber: optional(
+    bankNumber(50),
     'The number of the bank account.',
     'Left out only with `sepa`, which has an IBAN.',
   ),
-  BranchCode: described(
-    optional(numberAsText(text({ max: 20, takesNumbers: true }), 6)),
+  BranchCode: optional(
+    numberAsText(text({ max: 20, takesNumbers: true }), 6),
     'The code of the branch of the bank.',
     'Left out with `sepa` and `ach`; else there is none then.',
   ),
-  RoutingNumber: described(
-    optional(numberAsText(text({ max: 20, takesNumbers: true }), 9)),
+  RoutingNumber: optional(
+    numberAsText(text({ max: 20, takesNumbers: true }), 9),
     'The routing number of a bank in the United States.',
     'Left out but with `ach`, which requires it.',
   ),
-  IBAN: described(
-    optional(bankNumber(70)),
+  IBAN: optional(
+    bankNumber(70),
     'The international number of the bank account.',
     'Left out but with `sepa`, which requires it.',
   ),
-  BIC: described(
-    optional(text({ max: 30 })),
+  BIC: optional(
+    text({ max: 30 }),
     'The international code of the bank.',
     'Left out but with `sepa`, which requires it.',
   ),
-  EMandateToken: described(
-    optional(bankNumber(200)),
+  EMandateToken: optional(
+    bankNumber(200),
     'The token of the eMandate that allows the debits; null without one.',
     'Left out, no eMandate is linked.',
   ),
-  MandateReference: described(
-    optional(text({ max: 35 })),
+  MandateReference: optional(
+    text({ max: 35 }),
     'The reference of the mandate, which the holder of the account knows.',
     'Left out, the service makes one where the debit needs it.',
   ),
-  MandateDate: described(
-    optional(date()),
-    'The day on which the mandate was signed.',
-    'Left out, no mandate on paper is noted.',
-  ),
+  MandateDate: optional(date(), 'The day on which the mandate was signed.', 'Left out, no mandate on paper is noted.'),
 }
 const BankAccountIn = objectOf(bankInputs, { name: 'BankAccountInput', ignored: ['LastFourDigits'] })
 export type BankAccountBody = BodyOf<typeof bankInputs>
 
 const bankMethodInputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  isPrimary: described(required(flag()), 'Whether it is the one that is used first.'),
-  BankAccount: described(required(BankAccountIn), 'The bank account; null where the method is a card.'),
+  customerID: required(requiredReference(), identifies('customer')),
+  isPrimary: required(flag(), 'Whether it is the one that is used first.'),
+  BankAccount: required(BankAccountIn, 'The bank account; null where the method is a card.'),
 }
 export const BankMethodIn = objectOf(bankMethodInputs, {
   name: 'BankMethodInput',
@@ -343,12 +332,8 @@ export const BankMethodIn = objectOf(bankMethodInputs, {
 export type BankMethodBody = BodyOf<typeof bankMethodInputs>
 
 const validationInputs = {
-  BankAccount: described(required(BankAccountIn), 'The bank account; null where the method is a card.'),
-  customerID: described(
-    optional(requiredReference()),
-    identifies('customer'),
-    'Left out, nothing is noted in a stored account.',
-  ),
+  BankAccount: required(BankAccountIn, 'The bank account; null where the method is a card.'),
+  customerID: optional(requiredReference(), identifies('customer'), 'Left out, nothing is noted in a stored account.'),
 }
 export const ValidationIn = objectOf(validationInputs, {
   name: 'BankAccountValidation',

@@ -1,5 +1,4 @@
 import { LEFT_OUT, whenLeftOut } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { Account } from '../../kernel/context.ts'
@@ -11,15 +10,15 @@ import { allocationsIn, positiveAmount, withoutListWhereAutoApply } from '../mon
 import { METHODS, type NewPayment } from '../money/payment-queries.ts'
 
 const inputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  Amount: described(required(positiveAmount()), 'The amount that was paid, over 0.'),
-  CurrencyCode: described(required(currencyCode()), SHARED.CurrencyCode),
-  Date: described(required(instant()), 'When the money came; its day in the zone of the account counts in the books.'),
-  Method: described(required(word(METHODS, { anyCase: true })), 'The way in which the money came.'),
-  Memo: described(optional(longText()), SHARED.Memo, LEFT_OUT.none),
-  Ref: described(optional(text()), SHARED.Ref, LEFT_OUT.none),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
-  Allocations: described(optional(allocationsIn(), 'allocations', 'LinkedAllocations'), SHARED.Allocations),
+  customerID: required(requiredReference(), identifies('customer')),
+  Amount: required(positiveAmount(), 'The amount that was paid, over 0.'),
+  CurrencyCode: required(currencyCode(), SHARED.CurrencyCode),
+  Date: required(instant(), 'When the money came; its day in the zone of the account counts in the books.'),
+  Method: required(word(METHODS, { anyCase: true }), 'The way in which the money came.'),
+  Memo: optional(longText(), SHARED.Memo, LEFT_OUT.none),
+  Ref: optional(text(), SHARED.Ref, LEFT_OUT.none),
+  AutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['isAutoApply']),
+  Allocations: optional(allocationsIn(), SHARED.Allocations, undefined, ['allocations', 'LinkedAllocations']),
 } satisfies Properties
 
 const COMPUTED = ['paymentID', 'Status']
@@ -35,7 +34,7 @@ export const NewPaymentIn = withoutListWhereAutoApply(
   objectOf(
     {
       ...inputs,
-      sendReceipt: described(optional(flag()), 'Whether a receipt is mailed to the customer.', LEFT_OUT.false),
+      sendReceipt: optional(flag(), 'Whether a receipt is mailed to the customer.', LEFT_OUT.false),
     },
     { name: 'PaymentAdd', ignored: COMPUTED },
   ),
@@ -67,7 +66,7 @@ export function paymentFromWire(
 }
 
 const failing = {
-  Date: described(required(date()), 'The day on which the payment failed; its allocations end on it.'),
-  Reason: described(required(text()), 'Why the payment failed, as the bank says.'),
+  Date: required(date(), 'The day on which the payment failed; its allocations end on it.'),
+  Reason: required(text(), 'Why the payment failed, as the bank says.'),
 } satisfies Properties
 export const FailIn = objectOf(failing, { name: 'PaymentFailure' })

@@ -68,7 +68,6 @@ const reading: Operation[] = [
   recurringKind.readOperation({ id: 'getRecurringInvoice', tag, summary: 'Read a recurring invoice' }),
   readOperation({
     id: 'previewRecurringInvoice',
-    method: 'GET',
     path: `${recurringKind.editing.path}/preview`,
     tag,
     summary: 'Preview the next invoice, with its own date; nothing is stored',

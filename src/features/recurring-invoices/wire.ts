@@ -1,4 +1,4 @@
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { nextRecurringRenewal, resumeRecurring } from '../../engine/recurring.ts'
@@ -23,6 +23,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outNumber,
   outObject,
@@ -55,28 +56,28 @@ const chargesOf = ({ recurring: { currency }, charges, amounts }: ShownRecurring
   charges.map((charge, index) => ({ ...charge, index, currency, amounts }))
 
 const taxShape = recordShape<RecurringTax>()(undefined, {
-  recurringinvoiceTaxID: [described(outId(), identifies('tax of the recurring invoice')), (tax) => tax.id],
-  recurringinvoiceID: [described(outId(), identifies('recurring invoice')), (tax) => tax.recurringInvoiceId],
-  Name: [described(outText(), SHARED.TaxName), (tax) => tax.name],
-  Perc: [described(outNumber('A fraction from 0 to 1'), SHARED.Perc), (tax) => decimalDigits(tax.rate)],
-  Category: [described(orNull(outWord(TAX_CATEGORIES)), SHARED.Category), (tax) => tax.category],
-  ReasonCode: [described(orNull(outText()), SHARED.ReasonCode), (tax) => tax.reasonCode],
+  recurringinvoiceTaxID: [outId(identifies('tax of the recurring invoice')), (tax) => tax.id],
+  recurringinvoiceID: [outId(identifies('recurring invoice')), (tax) => tax.recurringInvoiceId],
+  Name: [outText(SHARED.TaxName), (tax) => tax.name],
+  Perc: [outNumber(SHARED.PercAnswered), (tax) => decimalDigits(tax.rate)],
+  Category: [orNull(outWord(TAX_CATEGORIES, SHARED.Category)), (tax) => tax.category],
+  ReasonCode: [orNull(outText(SHARED.ReasonCode)), (tax) => tax.reasonCode],
   Reason: [orNull(outTaxReason()), (tax) => tax.reason],
 })
 
 const chargeShape = recordShape<ShownCharge>()(undefined, {
-  recurInvoiceChargeID: [described(outId(), identifies('line of the recurring invoice')), (charge) => charge.id],
-  recurInvoiceID: [described(outId(), identifies('recurring invoice')), (charge) => charge.recurringInvoiceId],
-  Line: [described(orNull(outText()), SHARED.LineName), (charge) => charge.name],
-  Descrip: [described(orNull(outText()), 'The longer text of the line.'), (charge) => charge.description],
-  Qty: [described(outNumber(), 'The quantity of the line.'), (charge) => decimalDigits(charge.quantity)],
+  recurInvoiceChargeID: [outId(identifies('line of the recurring invoice')), (charge) => charge.id],
+  recurInvoiceID: [outId(identifies('recurring invoice')), (charge) => charge.recurringInvoiceId],
+  Line: [orNull(outText(SHARED.LineName)), (charge) => charge.name],
+  Descrip: [orNull(outText('The longer text of the line.')), (charge) => charge.description],
+  Qty: [outNumber('The quantity of the line.'), (charge) => decimalDigits(charge.quantity)],
   UnitCostEx: [outNumber('Excluding tax'), (charge) => decimalDigits(charge.unitPrice)],
   AmountEx: amountColumn(({ amounts, index }) => amounts.netMinor[index]!, 'UnitCostEx × Qty, rounded'),
   AmountInc: amountColumn(
     ({ amounts, index }) => amounts.grossMinor[index]!,
     'AmountEx and its taxes: its own, else those that match today',
   ),
-  DisplayOrder: [described(outInteger(), 'The place of the line on the document.'), ({ index }) => index + 1],
+  DisplayOrder: [outInteger('The place of the line on the document.'), ({ index }) => index + 1],
 })
 
 /** The record of the event that a recurring invoice has expired. */
@@ -87,72 +88,60 @@ export const RecurringExpiredOut = outObject({
 })
 
 export const recurringShape = recordShape<ShownRecurring>()('RecurringInvoice', {
-  recurInvoiceID: [described(outId(), identifies('recurring invoice')), ({ recurring: r }) => r.id],
-  customerID: [described(outId(), identifies('customer')), ({ recurring: r }) => r.customerId],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ recurring: r }) => r.currency],
-  Reference: [described(outText(), SHARED.Reference), ({ recurring: r }) => r.reference],
-  Term: [described(outInteger(), SHARED.Term), ({ recurring: r }) => r.term],
-  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), ({ recurring: r }) => r.termType],
-  StartDate: described(
-    dayColumn(({ recurring: r }) => r.startDate),
-    'The day on which it begins.',
-  ),
-  EndDate: described(
-    optionalDayColumn(({ recurring: r }) => r.endDate),
+  recurInvoiceID: [outId(identifies('recurring invoice')), ({ recurring: r }) => r.id],
+  customerID: [outId(identifies('customer')), ({ recurring: r }) => r.customerId],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ recurring: r }) => r.currency],
+  Reference: [outText(SHARED.Reference), ({ recurring: r }) => r.reference],
+  Term: [outInteger(SHARED.Term), ({ recurring: r }) => r.term],
+  TermType: [outWord(TERM_TYPES, SHARED.TermType), ({ recurring: r }) => r.termType],
+  StartDate: dayColumn(({ recurring: r }) => r.startDate, 'The day on which it begins.'),
+  EndDate: optionalDayColumn(
+    ({ recurring: r }) => r.endDate,
     'The day on which it ends, which is not billed any more; null where it goes on.',
   ),
-  lastInvDate: described(
-    optionalDayColumn(({ recurring: r }) => r.lastInvoiceDate),
+  lastInvDate: optionalDayColumn(
+    ({ recurring: r }) => r.lastInvoiceDate,
     'The day of its newest invoice; null before the first.',
   ),
-  lastRenewDate: described(
-    optionalDayColumn(({ recurring: r }) => r.lastFrom),
+  lastRenewDate: optionalDayColumn(
+    ({ recurring: r }) => r.lastFrom,
     'The day on which the present term began; null before the first.',
   ),
-  nextRenewDate: described(
-    optionalDayColumn(({ recurring: r }, { today }) => nextRenewal(r, today)),
+  nextRenewDate: optionalDayColumn(
+    ({ recurring: r }, { today }) => nextRenewal(r, today),
     'The day on which the next term begins; null where none does.',
   ),
   isExpired: [
-    described(outFlag(), 'Whether the record has come to its end.'),
+    outFlag('Whether the record has come to its end.'),
     ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Expired',
   ],
   isCancelled: [
-    described(outFlag(), SHARED.isCancelled),
+    outFlag(SHARED.isCancelled),
     ({ recurring: r }, { today }) => recurringStatusOf(r, today) === 'Cancelled',
   ],
-  numDaysBeforeToInv: [described(outInteger(), SHARED.numDaysBeforeToInv), ({ recurring: r }) => r.leadDays],
-  LastModified: [described(outDate('Instant'), SHARED.LastUpdated), ({ recurring: r }) => r.lastModified],
+  numDaysBeforeToInv: [outInteger(SHARED.numDaysBeforeToInv), ({ recurring: r }) => r.leadDays],
+  LastModified: [outInstant(SHARED.LastUpdated), ({ recurring: r }) => r.lastModified],
   SuspendedDate: [
     orNull(outDate('Instant: since when its customer is suspended')),
     ({ recurring: r }) => r.suspendedAt,
   ],
   comp_Status: [
-    described(outWord(STATUSES), 'The state of the recurring invoice.'),
+    outWord(STATUSES, 'The state of the recurring invoice.'),
     ({ recurring: r }, { today }) => recurringStatusOf(r, today),
   ],
   CollectionMethod: [
-    described(
-      orNull(outWord(COLLECTION_METHODS)),
-      'The way in which its invoices are collected; null: as the customer pays.',
-    ),
+    orNull(outWord(COLLECTION_METHODS, 'The way in which its invoices are collected; null: as the customer pays.')),
     ({ recurring: r }) => r.collectionMethod,
   ],
-  gatewayID: [described(orNull(outId()), identifies('gateway')), ({ recurring: r }) => r.gatewayId],
-  customerPaymentMethodID: [
-    described(orNull(outId()), identifies('payment method')),
-    ({ recurring: r }) => r.paymentMethodId,
-  ],
-  InvoiceTerms: [
-    described(orNull(outText()), 'The terms of payment that stand on its invoices.'),
-    ({ recurring: r }) => r.terms,
-  ],
-  InvoiceNotes: [described(orNull(outText()), 'The notes that stand on its invoices.'), ({ recurring: r }) => r.notes],
+  gatewayID: [orNull(outId(identifies('gateway'))), ({ recurring: r }) => r.gatewayId],
+  customerPaymentMethodID: [orNull(outId(identifies('payment method'))), ({ recurring: r }) => r.paymentMethodId],
+  InvoiceTerms: [orNull(outText('The terms of payment that stand on its invoices.')), ({ recurring: r }) => r.terms],
+  InvoiceNotes: [orNull(outText('The notes that stand on its invoices.')), ({ recurring: r }) => r.notes],
   Taxes: [
     described(orNull({ schema: taxShape.list.schema, write: String }), SHARED.Taxes),
     ({ recurring: r, taxes }, writing) => (r.hasOwnTaxes ? taxShape.list.write(taxes, writing) : null),
   ],
-  RecurInvoiceCharges: described(recordsColumn(chargeShape, chargesOf), 'The lines of each of its invoices.'),
+  RecurInvoiceCharges: recordsColumn(chargeShape, chargesOf, 'The lines of each of its invoices.'),
 })
 
 /**
@@ -170,36 +159,28 @@ function nextRenewal(r: RecurringInvoice, today: IsoDate): IsoDate | null {
 }
 
 const inputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  RecurInvoiceCharges: described(required(chargesIn(), 'RecurInvoiceCharge'), 'The lines of each of its invoices.'),
-  CurrencyCode: described(
-    optional(currencyCode()),
+  customerID: required(requiredReference(), identifies('customer')),
+  RecurInvoiceCharges: required(chargesIn(), 'The lines of each of its invoices.', ['RecurInvoiceCharge']),
+  CurrencyCode: optional(
+    currencyCode(),
     SHARED.CurrencyCode,
     'Left out, it is that of the customer; an edit leaves it as it is.',
   ),
-  Reference: described(optional(text(), 'reference'), SHARED.Reference, LEFT_OUT.given),
-  Term: described(optional(whole(1, DAYS_MAX)), SHARED.Term, 'Left out, it is 1; an edit leaves it as it is.'),
-  TermType: described(
-    optional(word(TERM_TYPES)),
-    SHARED.TermType,
-    'Left out, it is `months`; an edit leaves it as it is.',
-  ),
-  StartDate: described(
-    optional(date()),
-    'The day on which it begins.',
-    'Left out, it is today; an edit leaves it as it is.',
-  ),
-  EndDate: described(
-    optional(date()),
+  Reference: optional(text(), SHARED.Reference, LEFT_OUT.given, ['reference']),
+  Term: optional(whole(1, DAYS_MAX), SHARED.Term, 'Left out, it is 1; an edit leaves it as it is.'),
+  TermType: optional(word(TERM_TYPES), SHARED.TermType, 'Left out, it is `months`; an edit leaves it as it is.'),
+  StartDate: optional(date(), 'The day on which it begins.', 'Left out, it is today; an edit leaves it as it is.'),
+  EndDate: optional(
+    date(),
     'The day on which it ends, which is not billed any more; null where it goes on.',
     LEFT_OUT.endless,
   ),
-  numDaysBeforeToInv: described(optional(whole(0, LEAD_DAYS_MAX)), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
+  numDaysBeforeToInv: optional(whole(0, LEAD_DAYS_MAX), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
   ...collectionIn,
-  InvoiceTerms: described(optional(longText()), 'The terms of payment that stand on its invoices.', LEFT_OUT.ofAccount),
-  InvoiceNotes: described(optional(longText()), 'The notes that stand on its invoices.', LEFT_OUT.ofAccount),
-  Taxes: described(
-    optional(taxesIn()),
+  InvoiceTerms: optional(longText(), 'The terms of payment that stand on its invoices.', LEFT_OUT.ofAccount),
+  InvoiceNotes: optional(longText(), 'The notes that stand on its invoices.', LEFT_OUT.ofAccount),
+  Taxes: optional(
+    taxesIn(),
     'The taxes of all its lines; an empty list means none.',
     'Left out, the tax settings decide for each invoice.',
   ),
@@ -236,14 +217,6 @@ export const recurringEtag = (row: ShownRecurring): string =>
   )
 
 export const recurringFilters = {
-  Reference: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to records with this reference of yours.',
-    LEFT_OUT.all,
-  ),
-  comp_Status: described(
-    optional(word(STATUSES, { anyCase: true }), 'comp_status'),
-    'Limits the list to records in this state.',
-    LEFT_OUT.all,
-  ),
+  Reference: filter(text({ takesNumbers: true }), 'records with this reference of yours'),
+  comp_Status: filter(word(STATUSES, { anyCase: true }), 'records in this state', ['comp_status']),
 } satisfies Properties

@@ -81,7 +81,6 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
   }),
   lookupOperation({
     id: 'listPaymentRefunds',
-    method: 'GET',
     path: '/v1/payments/{paymentID}/refunds',
     tag,
     summary: 'List the refunds of a payment through its gateway',
@@ -95,7 +94,6 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     tag,
     summary: 'Settle a refund by hand once its gateway has been silent for 24 hours',
     body: ResultIn,
-    success: { status: 204 },
     representation: {
       schema: refundShape.list.schema,
       read: (tx, context, { params }) => answerRefunds(tx, context, params),

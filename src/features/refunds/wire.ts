@@ -1,5 +1,4 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, text } from '../../platform/wire/fields.ts'
@@ -9,30 +8,24 @@ import { positiveAmount } from '../money/allocation-wire.ts'
 import { type PaymentRefund, REFUND_STATES } from './queries.ts'
 
 export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
-  refundID: [described(outId(), identifies('refund')), ({ id }) => id],
-  Amount: described(
-    amountColumn(({ amountMinor }) => amountMinor),
-    'The amount that is given back.',
-  ),
+  refundID: [outId(identifies('refund')), ({ id }) => id],
+  Amount: amountColumn(({ amountMinor }) => amountMinor, 'The amount that is given back.'),
   State: [
-    described(outWord(REFUND_STATES), 'Whether the refund waits for the gateway, succeeded or failed.'),
+    outWord(REFUND_STATES, 'Whether the refund waits for the gateway, succeeded or failed.'),
     ({ state }) => state,
   ],
   AdjustmentID: [
     orNull(outId('The refund as a positive adjustment; null until it succeeded')),
     ({ adjustmentId }) => adjustmentId,
   ],
-  Message: [described(orNull(outText()), SHARED.Problem), ({ message }) => message],
-  Date: described(
-    dayColumn(({ dated }) => dated),
-    'The day of the refund.',
-  ),
+  Message: [orNull(outText(SHARED.Problem)), ({ message }) => message],
+  Date: dayColumn(({ dated }) => dated, 'The day of the refund.'),
 })
 
 export const RefundIn = objectOf(
   {
-    Amount: described(
-      optional(positiveAmount()),
+    Amount: optional(
+      positiveAmount(),
       'The amount that is given back, at most what is not allocated.',
       'Left out, it is all that is not allocated.',
     ),
@@ -40,17 +33,14 @@ export const RefundIn = objectOf(
   { name: 'PaymentRefundAdd' },
 )
 
-export const RefundMadeOut = outObject(
-  { AdjustmentID: described(outId(), identifies('adjustment')) },
-  'PaymentRefundMade',
-)
-export const RefundBegunOut = outObject({ refundID: described(outId(), identifies('refund')) }, 'PaymentRefundBegun')
+export const RefundMadeOut = outObject({ AdjustmentID: outId(identifies('adjustment')) }, 'PaymentRefundMade')
+export const RefundBegunOut = outObject({ refundID: outId(identifies('refund')) }, 'PaymentRefundBegun')
 
 export const ResultIn = objectOf(
   {
-    Success: described(required(flag()), 'Whether the money was given back.'),
-    Reason: described(optional(text()), 'Why it was not; only with Success false.', LEFT_OUT.noReason),
-    Date: described(optional(date()), 'The day on which it was given back, or refused.', LEFT_OUT.today),
+    Success: required(flag(), 'Whether the money was given back.'),
+    Reason: optional(text(), 'Why it was not; only with Success false.', LEFT_OUT.noReason),
+    Date: optional(date(), 'The day on which it was given back, or refused.', LEFT_OUT.today),
   },
   { name: 'PaymentRefundResult' },
 )

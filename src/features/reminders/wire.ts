@@ -1,7 +1,7 @@
 import { REMINDER_KINDS, type ReminderKind } from '../../engine/collection/rules.ts'
 import type { CustomerId } from '../../kernel/ids.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
-import { orNull, outDate, outId, outList, outObject, outWord, type ShapeOf } from '../../platform/wire/write.ts'
+import { orNull, outDay, outId, outList, outObject, outWord, type ShapeOf } from '../../platform/wire/write.ts'
 import type { Remindable } from './queries.ts'
 import type { DocumentKind } from './source-queries.ts'
 
@@ -11,7 +11,7 @@ export const RemindedOut = outObject({
   Kind: outWord(REMINDER_KINDS),
   About: outList(
     outObject({
-      Date: outDate('Calendar date'),
+      Date: outDay(),
       subscriptionID: orNull(outId()),
       recurInvoiceID: orNull(outId()),
       paymentMethodID: orNull(outId()),

@@ -1,5 +1,4 @@
 import { readOperation } from '../../platform/http/operation.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { type Age, AGES, MOVEMENT_TYPES, sumOfAges } from '../../engine/money/statement.ts'
 import { amountColumn, type Column, dayColumn, optionalDayColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -18,9 +17,9 @@ const AGE_OF_OPEN: Readonly<Record<Age, string>> = {
 }
 
 const customerColumns = {
-  customerID: [described(outId(), identifies('customer')), ({ customerId }: Aged) => customerId],
-  Name: [outText({ description: 'Of the customer, as it is now' }), ({ customerName }: Aged) => customerName],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: Aged) => currency],
+  customerID: [outId(identifies('customer')), ({ customerId }: Aged) => customerId],
+  Name: [outText('Of the customer, as it is now'), ({ customerName }: Aged) => customerName],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }: Aged) => currency],
 } as const
 
 const amountColumns = {
@@ -44,20 +43,11 @@ const agedShape = recordShape<Aged>()('AgedByCustomer', { ...customerColumns, ..
 
 const openItemShape = recordShape<OpenItem>()('OpenItem', {
   ...customerColumns,
-  Type: [
-    described(outWord(MOVEMENT_TYPES), 'What made it: an invoice, a payment, a note, or an adjustment.'),
-    ({ type }) => type,
-  ],
+  Type: [outWord(MOVEMENT_TYPES, 'What made it: an invoice, a payment, a note, or an adjustment.'), ({ type }) => type],
   DocumentID: [outId('Identifier of the document among those of its Type'), ({ id }) => id],
-  Number: [orNull(outText({ description: 'Number or reference of the document' })), ({ number }) => number],
-  Date: described(
-    dayColumn(({ dated }) => dated),
-    'The day of the document.',
-  ),
-  DueDate: described(
-    optionalDayColumn(({ dueDate }) => dueDate),
-    SHARED.DueDate,
-  ),
+  Number: [orNull(outText('Number or reference of the document')), ({ number }) => number],
+  Date: dayColumn(({ dated }) => dated, 'The day of the document.'),
+  DueDate: optionalDayColumn(({ dueDate }) => dueDate, SHARED.DueDate),
   Amount: amountColumn(({ amountMinor }) => amountMinor, 'Of the whole document'),
   ...amountColumns,
 })

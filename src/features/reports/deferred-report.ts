@@ -1,5 +1,4 @@
 import { readOperation } from '../../platform/http/operation.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
@@ -10,23 +9,23 @@ import { dateQuery } from './query.ts'
 
 const amount = amountColumn<Deferred>(({ amountMinor }) => amountMinor, 'What belongs to days after the date, net')
 const ofMonths = recordShape<Deferred>()('DeferredByMonth', {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
-  Month: [outText({ description: 'Month that the amount belongs to, YYYY-MM' }), ({ month }) => month],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
+  Month: [outText('Month that the amount belongs to, YYYY-MM'), ({ month }) => month],
   Deferred: amount,
 })
 
 const ofPackages = recordShape<Deferred>()('DeferredByPackage', {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Kind: [
-    described(
-      outWord(SALES_KINDS),
+    outWord(
+      SALES_KINDS,
       'Where the revenue comes from: subscriptions, recurring invoices, invoices by hand, or notes that correct no invoice yet (unsettled).',
     ),
     ({ kind }) => kind,
   ],
   packageID: [orNull(outId('Null of lines that are for no package')), ({ packageId }) => packageId],
-  packageCode: [described(orNull(outText()), SHARED.packageCode), ({ code }) => code],
-  Name: [orNull(outText({ description: 'Of the package, as it is now' })), ({ name }) => name],
+  packageCode: [orNull(outText(SHARED.packageCode)), ({ code }) => code],
+  Name: [orNull(outText('Of the package, as it is now')), ({ name }) => name],
   Deferred: amount,
 })
 

@@ -1,5 +1,4 @@
 import { readOperation } from '../../platform/http/operation.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, type Columns, type RecordShape, recordShape } from '../../platform/wire/columns.ts'
 import { orNull, outId, outText, outWord } from '../../platform/wire/write.ts'
@@ -12,10 +11,10 @@ const netOf = ({ turnoverMinor, turnoverTakenBackMinor }: RevenueOfPeriod): bigi
   turnoverMinor - turnoverTakenBackMinor
 
 const head = {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }: RevenueOfPeriod) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }: RevenueOfPeriod) => currency],
   Kind: [
-    described(
-      outWord(SALES_KINDS),
+    outWord(
+      SALES_KINDS,
       'Where the revenue comes from: subscriptions, recurring invoices, invoices by hand, or notes that correct no invoice yet (unsettled).',
     ),
     ({ kind }: RevenueOfPeriod) => kind,
@@ -36,11 +35,8 @@ const amounts = {
 
 const item = (id: string, code: string, what: string): Columns<RevenueOfPeriod> => ({
   [id]: [orNull(outId(`Null of lines that are for no ${what}`)), ({ itemId }) => itemId],
-  [code]: [
-    described(orNull(outText()), `The code of the ${what}, unique within the account.`),
-    ({ code: written }) => written,
-  ],
-  Name: [orNull(outText({ description: `Of the ${what}, as it is now` })), ({ name }) => name],
+  [code]: [orNull(outText(`The code of the ${what}, unique within the account.`)), ({ code: written }) => written],
+  Name: [orNull(outText(`Of the ${what}, as it is now`)), ({ name }) => name],
 })
 
 /** Columns of what a row is of, by what is asked for. */
@@ -53,7 +49,7 @@ const KEYS: Readonly<Record<RevenueBy, Columns<RevenueOfPeriod>>> = {
       ({ itemId }) => itemId,
     ],
   },
-  month: { Month: [outText({ description: 'YYYY-MM' }), ({ month }) => month] },
+  month: { Month: [outText('YYYY-MM'), ({ month }) => month] },
 }
 
 const TITLES: Readonly<Record<RevenueBy, string>> = {

@@ -1,5 +1,4 @@
 import { readOperation } from '../../platform/http/operation.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { TAX_CATEGORIES } from '../../kernel/tax.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -12,7 +11,7 @@ const CATEGORIES = [...TAX_CATEGORIES, 'unsettled'] as const
 type Category = (typeof CATEGORIES)[number]
 
 const category = [
-  described(orNull(outWord(CATEGORIES)), SHARED.Category),
+  orNull(outWord(CATEGORIES, SHARED.Category)),
   (row: { category: string | null }) => row.category as Category | null,
 ] as const
 const country = [
@@ -25,16 +24,10 @@ const netOf = ({ outputMinor, takenBackMinor, relievedMinor }: TaxOfPeriod): big
 const netBaseOf = ({ baseMinor, baseTakenBackMinor }: TaxOfPeriod): bigint => baseMinor - baseTakenBackMinor
 
 const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
-  Name: [
-    orNull(outText({ description: 'Of the tax; null where no rule taxed, and of what is unsettled' })),
-    ({ name }) => name,
-  ],
-  Perc: [
-    described(orNull(outNumber('A fraction from 0 to 1')), SHARED.Perc),
-    ({ rate }) => (rate === null ? null : decimalDigits(rate)),
-  ],
-  TaxNumber: [described(orNull(outText()), SHARED.TaxNumber), ({ taxNumber }) => taxNumber],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  Name: [orNull(outText('Of the tax; null where no rule taxed, and of what is unsettled')), ({ name }) => name],
+  Perc: [orNull(outNumber(SHARED.PercAnswered)), ({ rate }) => (rate === null ? null : decimalDigits(rate))],
+  TaxNumber: [orNull(outText(SHARED.TaxNumber)), ({ taxNumber }) => taxNumber],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Base: amountColumn(
     ({ baseMinor }) => baseMinor,
     'What invoices of the period were taxed on, less those cancelled in it',
@@ -44,7 +37,7 @@ const taxShape = recordShape<TaxOfPeriod>()('TaxOfPeriod', {
   Net: amountColumn(netOf, 'OutputTax less TaxTakenBack and BadDebtRelief'),
   Category: [...category],
   countryID: [...country],
-  countryStateID: [described(orNull(outId()), identifies('subdivision of the country')), ({ stateId }) => stateId],
+  countryStateID: [orNull(outId(identifies('subdivision of the country'))), ({ stateId }) => stateId],
   BaseTakenBack: amountColumn(
     ({ baseTakenBackMinor }) => baseTakenBackMinor,
     'Net amount that credit notes corrected; of what is unsettled, notes of the period that correct no invoice yet, less those that do now',
@@ -61,12 +54,12 @@ const netTurnoverOf = ({ turnoverMinor, turnoverTakenBackMinor }: SalesOfPeriod)
   turnoverMinor - turnoverTakenBackMinor
 
 const salesShape = recordShape<SalesOfPeriod>()('SalesOfPeriod', {
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  Name: [described(outText(), 'The name of the customer.'), ({ customerName }) => customerName],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  Name: [outText('The name of the customer.'), ({ customerName }) => customerName],
   countryID: [...country],
-  VatNo: [orNull(outText({ description: 'Of the customer when the document was made' })), ({ vatNumber }) => vatNumber],
+  VatNo: [orNull(outText('Of the customer when the document was made')), ({ vatNumber }) => vatNumber],
   Category: [...category],
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Turnover: amountColumn(
     ({ turnoverMinor }) => turnoverMinor,
     'Net amount of invoices of the period, less those cancelled in it',

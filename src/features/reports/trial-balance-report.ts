@@ -1,5 +1,4 @@
 import { readOperation } from '../../platform/http/operation.ts'
-import { described } from '../../platform/wire/described.ts'
 import { SHARED } from '../../platform/wire/shared-sentences.ts'
 import { LEDGER_ACCOUNTS } from '../../engine/money/postings.ts'
 import { amountColumn, recordShape } from '../../platform/wire/columns.ts'
@@ -12,18 +11,14 @@ const closingOf = ({ openingMinor, debitMinor, creditMinor }: TrialBalanceRow): 
   openingMinor + debitMinor - creditMinor
 
 const trialBalanceShape = recordShape<TrialBalanceRow>()('TrialBalanceRow', {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
-  Account: [described(outWord(LEDGER_ACCOUNTS), 'The ledger account.'), ({ ledgerAccount }) => ledgerAccount],
-  TaxName: [
-    orNull(outText({ description: 'Tax of the account tax; null of any other account' })),
-    ({ taxName }) => taxName,
-  ],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
+  Account: [outWord(LEDGER_ACCOUNTS, 'The ledger account.'), ({ ledgerAccount }) => ledgerAccount],
+  TaxName: [orNull(outText('Tax of the account tax; null of any other account')), ({ taxName }) => taxName],
   GLCode: [
     orNull(
-      outText({
-        description:
-          "Code of the account in the accountant's chart; of a tax that of its rules. Null where none is set, or where the rules of a tax have several",
-      }),
+      outText(
+        "Code of the account in the accountant's chart; of a tax that of its rules. Null where none is set, or where the rules of a tax have several",
+      ),
     ),
     ({ glCode }) => glCode,
   ],

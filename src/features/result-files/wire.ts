@@ -25,8 +25,8 @@ import { LINE_KINDS, LINE_STATES } from './kinds.ts'
 
 const warningShape = outObject(
   {
-    Code: outText({ description: 'status_missing: entries without a status, which count as not booked' }),
-    Count: described(outInteger(), 'How often it was passed over.'),
+    Code: outText('status_missing: entries without a status, which count as not booked'),
+    Count: outInteger('How often it was passed over.'),
   },
   'ResultFileWarning',
 )
@@ -53,56 +53,44 @@ export type CountedFile = Pick<
 /** File of an archive: what came of it, or the code and message with which it was refused. */
 export const archivedFileShape = outObject(
   {
-    Name: outText({ description: 'As the archive has it' }),
+    Name: outText('As the archive has it'),
     resultFileID: orNull(outId('Null of a file that was refused, as are the next eight')),
-    Format: described(
-      orNull(outText()),
-      'The message and its version, as camt.053.001.08; null of a file that was refused.',
-    ),
-    Matched: described(orNull(outInteger()), 'How many of its lines belong to a payment.'),
-    Applied: described(orNull(outInteger()), 'How many of its lines changed something automatically.'),
-    Payments: described(orNull(outInteger()), 'How many different payments it changed.'),
-    AlreadyKnown: described(orNull(outInteger()), 'How many of its lines said what an earlier file had said.'),
-    Unmatched: described(orNull(outInteger()), 'How many of its lines belong to no payment.'),
-    OtherAccounts: described(orNull(outInteger()), 'Statements of other accounts, which were passed over.'),
+    Format: orNull(outText('The message and its version, as camt.053.001.08; null of a file that was refused.')),
+    Matched: orNull(outInteger('How many of its lines belong to a payment.')),
+    Applied: orNull(outInteger('How many of its lines changed something automatically.')),
+    Payments: orNull(outInteger('How many different payments it changed.')),
+    AlreadyKnown: orNull(outInteger('How many of its lines said what an earlier file had said.')),
+    Unmatched: orNull(outInteger('How many of its lines belong to no payment.')),
+    OtherAccounts: orNull(outInteger('Statements of other accounts, which were passed over.')),
     Warnings: described(
       orNull(outList(warningShape)),
       'Everything that was passed over because of a fault of the file; null where it was not counted.',
     ),
-    Code: orNull(outText({ description: 'Of its refusal, as file_unreadable or other_account' })),
-    Message: described(orNull(outText()), SHARED.Problem),
+    Code: orNull(outText('Of its refusal, as file_unreadable or other_account')),
+    Message: orNull(outText(SHARED.Problem)),
   },
   'ArchivedResultFile',
 )
 
 export const countColumns = {
   Sha256: [
-    orNull(outText({ description: 'Of its bytes, in hex; null of a report of a gateway' })),
+    orNull(outText('Of its bytes, in hex; null of a report of a gateway')),
     ({ sha256 }: CountedFile) => sha256?.toString('hex') ?? null,
   ],
-  Format: [outText({ description: 'As camt.053.001.08, or event, or zip' }), ({ format }: CountedFile) => format],
-  Matched: [
-    described(outInteger(), 'How many of its lines belong to a payment.'),
-    ({ matched }: CountedFile) => matched,
-  ],
+  Format: [outText('As camt.053.001.08, or event, or zip'), ({ format }: CountedFile) => format],
+  Matched: [outInteger('How many of its lines belong to a payment.'), ({ matched }: CountedFile) => matched],
   Applied: [
-    described(outInteger(), 'How many of its lines changed something automatically.'),
+    outInteger('How many of its lines changed something automatically.'),
     ({ applied }: CountedFile) => applied,
   ],
-  Payments: [
-    orNull(outInteger({ description: 'Different payments that it changed' })),
-    ({ payments }: CountedFile) => payments,
-  ],
+  Payments: [orNull(outInteger('Different payments that it changed')), ({ payments }: CountedFile) => payments],
   AlreadyKnown: [
-    described(outInteger(), 'How many of its lines said what an earlier file had said.'),
+    outInteger('How many of its lines said what an earlier file had said.'),
     ({ alreadyKnown }: CountedFile) => alreadyKnown,
   ],
-  Unmatched: [
-    described(outInteger(), 'How many of its lines belong to no payment.'),
-    ({ unmatched }: CountedFile) => unmatched,
-  ],
+  Unmatched: [outInteger('How many of its lines belong to no payment.'), ({ unmatched }: CountedFile) => unmatched],
   OtherAccounts: [
-    orNull(outInteger({ description: 'Statements of other accounts, which were passed over' })),
+    orNull(outInteger('Statements of other accounts, which were passed over')),
     ({ otherAccounts }: CountedFile) => otherAccounts,
   ],
   Warnings: [
@@ -115,7 +103,7 @@ export const countColumns = {
 } as const
 
 const fileColumns = {
-  resultFileID: [described(outId(), identifies('result file')), ({ id }: ResultFile) => id],
+  resultFileID: [outId(identifies('result file')), ({ id }: ResultFile) => id],
   ...countColumns,
   Files: [
     described(orNull(outList(archivedFileShape)), 'The files of an archive, in its order; null of a file alone.'),
@@ -123,10 +111,7 @@ const fileColumns = {
   ],
 } as const
 
-const open = [
-  outInteger({ description: 'Of its lines, those that still wait for a person' }),
-  ({ open }: ResultFile) => open,
-] as const
+const open = [outInteger('Of its lines, those that still wait for a person'), ({ open }: ResultFile) => open] as const
 
 const toBeSentAgain = [
   outFlag(
@@ -147,28 +132,22 @@ export const listedFileShape = recordShape<ResultFile>()('ListedResultFile', {
 export type OpenedLine = ShownLine & LineTexts
 
 const lineColumns = {
-  lineID: [described(outId(), identifies('line of the result file')), ({ id }: ListedLine) => id],
+  lineID: [outId(identifies('line of the result file')), ({ id }: ListedLine) => id],
   Kind: [
-    described(outWord(LINE_KINDS), 'What the line says: a debit came back, money came in, or something else.'),
+    outWord(LINE_KINDS, 'What the line says: a debit came back, money came in, or something else.'),
     ({ kind }: ListedLine) => kind,
   ],
 } as const
 
 export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
   ...lineColumns,
-  Date: described(
-    dayColumn(({ dated }) => dated),
-    'The day of the line.',
-  ),
+  Date: dayColumn(({ dated }) => dated, 'The day of the line.'),
   Amount: [
-    described(
-      orNull(outNumber()),
-      'The amount of the line; null where the file names none, or one that cannot be used.',
-    ),
+    orNull(outNumber('The amount of the line; null where the file names none, or one that cannot be used.')),
     ({ amountMinor, currency }) =>
       amountMinor === null || currency === null ? null : minorDigits(amountMinor, digitsOf(currency)),
   ],
-  CurrencyCode: [described(orNull(outText()), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [orNull(outText(SHARED.CurrencyCode)), ({ currency }) => currency],
   isCredit: [
     orNull(
       outFlag('Whether the money came in; null of a status, and of lines that were read before directions were kept'),
@@ -181,37 +160,34 @@ export const resultLineShape = recordShape<OpenedLine>()('ResultLine', {
       entryMinor === null || currency === null ? null : minorDigits(entryMinor, digitsOf(currency)),
   ],
   Reference: [
-    described(orNull(outText()), 'The reference of the other side; null where the file names none.'),
+    orNull(outText('The reference of the other side; null where the file names none.')),
     ({ reference: text }) => text,
   ],
-  Name: [
-    described(orNull(outText()), 'The name of the other side; null where the file names none.'),
-    ({ name }) => name,
-  ],
+  Name: [orNull(outText('The name of the other side; null where the file names none.')), ({ name }) => name],
   Code: [
-    described(
-      orNull(outText()),
-      'The code of the bank for the reason; CHRG or difference of what is over, unreadable of what cannot be used, the word of a status; null where the file names none.',
+    orNull(
+      outText(
+        'The code of the bank for the reason; CHRG or difference of what is over, unreadable of what cannot be used, the word of a status; null where the file names none.',
+      ),
     ),
     ({ code }) => code,
   ],
   State: [
-    described(outWord(LINE_STATES), 'Whether the line waits for a person, changed something, or was closed without.'),
+    outWord(LINE_STATES, 'Whether the line waits for a person, changed something, or was closed without.'),
     ({ state }) => state,
   ],
-  sameAs: [described(orNull(outId()), 'A line of another file that may be the same money.'), ({ sameAs }) => sameAs],
+  sameAs: [orNull(outId('A line of another file that may be the same money.')), ({ sameAs }) => sameAs],
   paymentID: [
-    described(
-      orNull(outId()),
-      'The payment that the line names, or that is proposed for it; once applied, the one it was applied to.',
+    orNull(
+      outId('The payment that the line names, or that is proposed for it; once applied, the one it was applied to.'),
     ),
     ({ paymentId }) => paymentId,
   ],
   invoiceID: [
-    described(orNull(outId()), 'The invoice that is proposed for the line; once applied, the one that it paid.'),
+    orNull(outId('The invoice that is proposed for the line; once applied, the one that it paid.')),
     ({ invoiceId }) => invoiceId,
   ],
-  invoiceNum: [described(orNull(outId()), SHARED.invoiceNum), ({ invoiceNumber }) => invoiceNumber],
+  invoiceNum: [orNull(outId(SHARED.invoiceNum)), ({ invoiceNumber }) => invoiceNumber],
 })
 
 /** Fields that an event keeps of a line: those that name nobody. */
@@ -245,51 +221,49 @@ export const resultFileWithLinesShape = recordShape<FileWithLines>()('ResultFile
   Files: ofFile(fileColumns.Files),
   Open: ofFile(open),
   isToBeSentAgain: ofFile(toBeSentAgain),
-  Lines: described(
-    arrivingColumn(resultLineShape, ({ lines }) => lines),
-    'The lines that wait, or waited, for a person.',
-  ),
+  Lines: arrivingColumn(resultLineShape, ({ lines }) => lines, 'The lines that wait, or waited, for a person.'),
 })
 
 export const fileFilters = {
-  isOpen: described(
-    optional(flag()),
+  isOpen: optional(
+    flag(),
     'With true only files with lines that wait for a person, with false only those without.',
     LEFT_OUT.all,
   ),
-  isToBeSentAgain: described(
-    optional(flag()),
+  isToBeSentAgain: optional(
+    flag(),
     'With true only files whose bytes are to be sent once more, with false all others.',
     LEFT_OUT.all,
   ),
 } satisfies Properties
 
-export const GatewayQuery = objectOf({ gatewayID: described(required(requiredReference()), identifies('gateway')) })
+export const GatewayQuery = objectOf({ gatewayID: required(requiredReference(), identifies('gateway')) })
 
 const answers = {
-  paymentID: described(
-    optional(reference()),
+  paymentID: optional(
+    reference(),
     'The payment that the line returns. Just one of this, customerID and isClosed is sent.',
     'Left out, customerID or isClosed answers the line.',
   ),
-  customerID: described(
-    optional(reference()),
+  customerID: optional(
+    reference(),
     'The customer whose payment the line is. Just one of paymentID, this and isClosed is sent.',
     'Left out, paymentID or isClosed answers the line.',
   ),
-  AutoApply: described(optional(flag(), 'isAutoApply'), SHARED.AutoApply, LEFT_OUT.false),
+  AutoApply: optional(flag(), SHARED.AutoApply, LEFT_OUT.false, ['isAutoApply']),
   Allocations: optional(
     allocationsIn('What the money of customerID pays; left out, nothing, unless AutoApply is true'),
-    'allocations',
-    'LinkedAllocations',
+    undefined,
+    undefined,
+    ['allocations', 'LinkedAllocations'],
   ),
-  isSeparate: described(
-    optional(flag()),
+  isSeparate: optional(
+    flag(),
     'True records the line although a line that may be the same money was recorded: it is another booking.',
     LEFT_OUT.false,
   ),
-  isClosed: described(
-    optional(flag()),
+  isClosed: optional(
+    flag(),
     'True closes the line without doing anything. Just one of paymentID, customerID and this is sent.',
     'Left out, paymentID or customerID answers the line.',
   ),

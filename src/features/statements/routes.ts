@@ -59,7 +59,6 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
   readOperation({
     id: 'listCustomerBalances',
     hasStrictQuery: true,
-    method: 'GET',
     path: '/v1/customers/{customerID}/balances',
     tag,
     summary: 'Read what a customer owes, by currency and age',
@@ -73,7 +72,6 @@ const askedFor = ({ drawing }: Deps): Operation[] => [
   readOperation({
     id: 'getStatement',
     hasStrictQuery: true,
-    method: 'GET',
     path: '/v1/customers/{customerID}/statement',
     tag,
     summary: 'Read a statement of some days, both included: of one currency as JSON, of all as PDF',
@@ -117,7 +115,6 @@ const kept = ({ drawing }: Deps): Operation[] => [
   readOperation({
     id: 'getStatementPdf',
     hasStrictQuery: true,
-    method: 'GET',
     path: '/v1/customers/{customerID}/statements/{statementID}/pdf',
     tag,
     summary: 'Download an automatic statement as a PDF, as it was sent',

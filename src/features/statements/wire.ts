@@ -11,8 +11,9 @@ import {
   type Arriving,
   minorDigits,
   orNull,
-  outDate,
+  outDay,
   outId,
+  outInstant,
   outList,
   outNumber,
   outObject,
@@ -24,12 +25,12 @@ import type { StatementRow } from './kept-queries.ts'
 import type { ArrivingStatement, CurrencyBalance } from './make.ts'
 
 const AgeingOut = outObject({
-  Current: described(outNumber(), 'What is not due yet.'),
-  Days1To30: described(outNumber(), 'What has been due for 1 to 30 days.'),
-  Days31To60: described(outNumber(), 'What has been due for 31 to 60 days.'),
-  Days61To90: described(outNumber(), 'What has been due for 61 to 90 days.'),
-  Days91To120: described(outNumber(), 'What has been due for 91 to 120 days.'),
-  DaysOver120: described(outNumber(), 'What has been due for more than 120 days.'),
+  Current: outNumber('What is not due yet.'),
+  Days1To30: outNumber('What has been due for 1 to 30 days.'),
+  Days31To60: outNumber('What has been due for 31 to 60 days.'),
+  Days61To90: outNumber('What has been due for 61 to 90 days.'),
+  Days91To120: outNumber('What has been due for 91 to 120 days.'),
+  DaysOver120: outNumber('What has been due for more than 120 days.'),
 })
 
 function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut> {
@@ -38,15 +39,12 @@ function ageingToWire(ageing: Ageing, digits: number): ShapeOf<typeof AgeingOut>
 }
 
 export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBalance', {
-  CurrencyCode: [described(outText(), SHARED.CurrencyCode), ({ currency }) => currency],
+  CurrencyCode: [outText(SHARED.CurrencyCode), ({ currency }) => currency],
   Balance: amountColumn((b) => b.receivableMinor - b.unappliedMinor, 'Owed less given; negative is in credit'),
-  Overdue: described(
-    amountColumn(({ ageing }) => overdueOf(ageing)),
-    'What is past its due date.',
-  ),
+  Overdue: amountColumn(({ ageing }) => overdueOf(ageing), 'What is past its due date.'),
   Pending: amountColumn((b) => b.clearingMinor, 'Payments whose outcome is not known'),
-  Unallocated: described(
-    amountColumn((b) => b.unappliedMinor - b.passedUnallocatedMinor),
+  Unallocated: amountColumn(
+    (b) => b.unappliedMinor - b.passedUnallocatedMinor,
     'How much of the money is not allocated yet.',
   ),
   PendingPassed: amountColumn(
@@ -64,30 +62,30 @@ export const customerBalanceShape = recordShape<CurrencyBalance>()('CustomerBala
 })
 
 const MovementOut = outObject({
-  Date: described(outDate('Calendar date'), 'The day on which it counts.'),
-  Type: described(outWord(MOVEMENT_TYPES), 'What happened.'),
-  ID: described(outId(), identifies('record that Type names')),
-  Number: described(orNull(outText()), 'The number of the document; null where it has none.'),
-  Description: described(outText(), 'What it is about, in the language of the customer.'),
-  Debit: described(orNull(outNumber()), 'The amount on the debit side.'),
-  Credit: described(orNull(outNumber()), 'The amount on the credit side.'),
-  Balance: described(outNumber(), 'What is owed after it.'),
+  Date: outDay('The day on which it counts.'),
+  Type: outWord(MOVEMENT_TYPES, 'What happened.'),
+  ID: outId(identifies('record that Type names')),
+  Number: orNull(outText('The number of the document; null where it has none.')),
+  Description: outText('What it is about, in the language of the customer.'),
+  Debit: orNull(outNumber('The amount on the debit side.')),
+  Credit: orNull(outNumber('The amount on the credit side.')),
+  Balance: outNumber('What is owed after it.'),
 })
 
 export const StatementOut = outObject(
   {
-    customerID: described(outId(), identifies('customer')),
-    CurrencyCode: described(outText(), SHARED.CurrencyCode),
-    From: described(outDate('Calendar date'), 'The first day.'),
-    To: described(outDate('Calendar date'), 'The last day.'),
-    OpeningBalance: described(outNumber(), 'The balance before the first day.'),
-    Movements: described(outList(MovementOut), 'What happened in these days, oldest first.'),
-    Debits: described(outNumber(), 'The sum of what added to what was owed in these days.'),
-    Credits: described(outNumber(), 'The sum of what took from what was owed in these days.'),
-    ClosingBalance: described(outNumber(), 'The balance after the last day.'),
+    customerID: outId(identifies('customer')),
+    CurrencyCode: outText(SHARED.CurrencyCode),
+    From: outDay('The first day.'),
+    To: outDay('The last day.'),
+    OpeningBalance: outNumber('The balance before the first day.'),
+    Movements: outList(MovementOut, 'What happened in these days, oldest first.'),
+    Debits: outNumber('The sum of what added to what was owed in these days.'),
+    Credits: outNumber('The sum of what took from what was owed in these days.'),
+    ClosingBalance: outNumber('The balance after the last day.'),
     RecordedLater: outNumber('What is dated after To'),
     Ageing: described(AgeingOut, 'What is owed, by how long it has been due.'),
-    Unallocated: described(outNumber(), 'How much of the money is not allocated yet.'),
+    Unallocated: outNumber('How much of the money is not allocated yet.'),
     PendingPassed: outNumber(
       'Lines of batches whose day has passed without being submitted: what they were to pay is open',
     ),
@@ -157,40 +155,32 @@ export function statementToWire(s: ArrivingStatement, timeZone: string): Arrivin
 }
 
 export const StatementQuery = objectOf({
-  from: described(optional(date()), 'The first day of the statement.', 'Left out, it is the first of this month.'),
-  to: described(optional(date()), 'The last day of the statement.', LEFT_OUT.today),
-  currency: described(
-    optional(currencyCode()),
+  from: optional(date(), 'The first day of the statement.', 'Left out, it is the first of this month.'),
+  to: optional(date(), 'The last day of the statement.', LEFT_OUT.today),
+  currency: optional(
+    currencyCode(),
     'Limits the answer to one currency.',
     'Left out, it is that of the customer; a PDF has all.',
   ),
-  format: described(
-    optional(word(['json', 'pdf'] as const, { anyCase: true })),
+  format: optional(
+    word(['json', 'pdf'] as const, { anyCase: true }),
     'The form of the answer.',
     'Left out, `Accept` decides, and else it is JSON.',
   ),
 })
 
 export const keptStatementShape = recordShape<StatementRow>()('KeptStatement', {
-  statementID: [described(outId(), identifies('statement')), ({ id }) => id],
-  customerID: [described(outId(), identifies('customer')), ({ customerId }) => customerId],
-  From: described(
-    dayColumn(({ from }) => from),
-    'The first day.',
-  ),
-  To: described(
-    dayColumn(({ to }) => to),
-    'The last day.',
-  ),
-  CreatedDate: [described(outDate('Instant'), 'When the statement was made.'), ({ createdAt }) => createdAt],
+  statementID: [outId(identifies('statement')), ({ id }) => id],
+  customerID: [outId(identifies('customer')), ({ customerId }) => customerId],
+  From: dayColumn(({ from }) => from, 'The first day.'),
+  To: dayColumn(({ to }) => to, 'The last day.'),
+  CreatedDate: [outInstant('When the statement was made.'), ({ createdAt }) => createdAt],
   ClosingBalances: [
-    described(
-      outList(
-        outObject({
-          CurrencyCode: described(outText(), SHARED.CurrencyCode),
-          ClosingBalance: described(outNumber(), 'The balance after the last day.'),
-        }),
-      ),
+    outList(
+      outObject({
+        CurrencyCode: outText(SHARED.CurrencyCode),
+        ClosingBalance: outNumber('The balance after the last day.'),
+      }),
       'What the customer owed on the last day, one entry for each currency.',
     ),
     ({ sections }) =>

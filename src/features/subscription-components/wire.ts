@@ -35,6 +35,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outList,
   outNumber,
@@ -43,6 +44,7 @@ import {
 } from '../../platform/wire/write.ts'
 import type { UsageTexts } from './usage-batch-queries.ts'
 import type { ReadUsage, UsageEntry } from './usage-queries.ts'
+import { fromFilter, toFilter } from '../../platform/http/query.ts'
 
 export const COMPONENTS_MAX = 100
 export const BULK_MAX = 10_000
@@ -76,21 +78,21 @@ const addingOnly = (): Field<boolean> => ({
 })
 
 const componentInputs = {
-  componentID: described(optional(reference()), identifies('component'), LEFT_OUT.ComponentCode),
-  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode, LEFT_OUT.componentID),
-  componentVersionID: described(
-    optional(reference()),
+  componentID: optional(reference(), identifies('component'), LEFT_OUT.ComponentCode),
+  ComponentCode: optional(text({ takesNumbers: true }), SHARED.ComponentCode, LEFT_OUT.componentID),
+  componentVersionID: optional(
+    reference(),
     identifies('component version'),
     'Left out, componentVersionNumber names the version, else it is the default one.',
   ),
-  componentVersionNumber: described(
-    optional(whole(1, 2_147_483_647)),
+  componentVersionNumber: optional(
+    whole(1, 2_147_483_647),
     'The number of the component version that is taken.',
     'Left out, componentVersionID names the version, else it is the default one.',
   ),
-  Memo: described(optional(longText()), 'A note of your own on the component.', LEFT_OUT.none),
-  NumUnits: described(
-    optional(units(ZERO)),
+  Memo: optional(longText(), 'A note of your own on the component.', LEFT_OUT.none),
+  NumUnits: optional(
+    units(ZERO),
     'The number of units.',
     'Left out, a component that the subscription has keeps its units; a new one that is opted into has 1, a new metered one none, and a new quantity is refused.',
   ),
@@ -107,9 +109,9 @@ export const componentList = () =>
 
 export const ModifyIn = objectOf(
   {
-    componentUsage: described(required(componentList()), 'The whole set of components: what is not in it ends.'),
-    When: described(
-      optional(word(['now'] as const, { anyCase: true })),
+    componentUsage: required(componentList(), 'The whole set of components: what is not in it ends.'),
+    When: optional(
+      word(['now'] as const, { anyCase: true }),
       'Whether the change takes effect now or at the next renewal.',
       'Left out, it is `now`, the only moment there is.',
     ),
@@ -136,27 +138,27 @@ const usageDate = (): Field<UsageDate> => {
 }
 
 const usageInputs = {
-  NumUnits: described(required(units()), 'The number of units.'),
+  NumUnits: required(units(), 'The number of units.'),
   isSetUnits: leftOut(optional(flagOrNumber()), LEFT_OUT.false),
-  Date: described(
-    optional(usageDate()),
+  Date: optional(
+    usageDate(),
     'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
     LEFT_OUT.today,
   ),
-  UsageKey: described(
-    optional(text()),
+  UsageKey: optional(
+    text(),
     'A text of your own that counts the report once, however often it is sent.',
     'Left out, a report that is sent twice counts twice.',
   ),
-  Memo: described(optional(longText()), 'A note of your own on the report.', LEFT_OUT.none),
+  Memo: optional(longText(), 'A note of your own on the report.', LEFT_OUT.none),
 } satisfies Properties
 
 /** Fields of a report that the service computes. */
 const REPORT_COMPUTED = ['usageID', 'RecordedDate', 'invoiceID']
 const ignored = ['componentVersionID', 'componentVersionNumber', ...REPORT_COMPUTED]
 const componentNames = {
-  componentID: described(optional(reference()), identifies('component'), LEFT_OUT.ComponentCode),
-  ComponentCode: described(optional(text({ takesNumbers: true })), SHARED.ComponentCode, LEFT_OUT.componentID),
+  componentID: optional(reference(), identifies('component'), LEFT_OUT.ComponentCode),
+  ComponentCode: optional(text({ takesNumbers: true }), SHARED.ComponentCode, LEFT_OUT.componentID),
 } satisfies Properties
 
 const entryInputs = { ...componentNames, ...usageInputs } satisfies Properties
@@ -165,7 +167,7 @@ export type UsageBody = BodyOf<typeof entryInputs>
 const EntryIn = objectOf(entryInputs, { name: 'UsageEntry', ignored })
 const entriesIn = listOf(EntryIn, { min: 1, max: 1000, what: 'entries' })
 const EntriesIn = objectOf(
-  { componentUsage: described(required(entriesIn), 'The reports, counted in this order.') },
+  { componentUsage: required(entriesIn, 'The reports, counted in this order.') },
   { name: 'UsageEntries' },
 )
 
@@ -187,34 +189,31 @@ export const RecordUsageIn = {
 export type RecordUsageBody = BodyOf<typeof recordInputs>
 
 const bulkInputs = {
-  subscriptionID: described(required(requiredReference()), identifies('subscription')),
+  subscriptionID: required(requiredReference(), identifies('subscription')),
   ...componentNames,
-  NumUnits: described(required(units(ZERO)), 'The number of units.'),
+  NumUnits: required(units(ZERO), 'The number of units.'),
   isSetUnits: leftOut(optional(addingOnly()), LEFT_OUT.false),
-  Date: described(
-    optional(usageDate()),
+  Date: optional(
+    usageDate(),
     'The day of the usage, which decides its cycle; not before the subscription began, not after today.',
     LEFT_OUT.today,
   ),
-  UsageKey: described(required(text()), 'A text of your own that counts the report once, however often it is sent.'),
-  Memo: described(optional(longText()), 'A note of your own on the report.', LEFT_OUT.none),
+  UsageKey: required(text(), 'A text of your own that counts the report once, however often it is sent.'),
+  Memo: optional(longText(), 'A note of your own on the report.', LEFT_OUT.none),
 } satisfies Properties
 export type BulkBody = BodyOf<typeof bulkInputs>
 
 const BulkEntryIn = objectOf(bulkInputs, { name: 'UsageBulkEntry', ignored: REPORT_COMPUTED })
 export const BulkUsageIn = objectOf(
   {
-    Usage: described(
-      required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' })),
-      'The reports of many subscriptions.',
-    ),
+    Usage: required(listOf(BulkEntryIn, { max: BULK_MAX, what: 'entries' }), 'The reports of many subscriptions.'),
   },
   { name: 'UsageBulk' },
 )
 export const BulkUsageOut = outObject(
   {
-    Recorded: described(outInteger(), 'How many entries were counted.'),
-    Duplicates: described(outInteger(), 'How many entries were known by their UsageKey, and counted no second time.'),
+    Recorded: outInteger('How many entries were counted.'),
+    Duplicates: outInteger('How many entries were known by their UsageKey, and counted no second time.'),
   },
   'RecordedUsage',
 )
@@ -282,23 +281,20 @@ export const USAGE_TEXTS: UsageTexts = (() => {
 })()
 
 export const usageShape = recordShape<ReadUsage>()('Usage', {
-  usageID: [described(outId(), identifies('report of usage')), (row) => row.id],
-  componentID: [described(outId(), identifies('component')), (row) => row.componentId],
-  NumUnits: [described(outNumber(), 'The number of units.'), (row) => decimalDigits(row.units)],
+  usageID: [outId(identifies('report of usage')), (row) => row.id],
+  componentID: [outId(identifies('component')), (row) => row.componentId],
+  NumUnits: [outNumber('The number of units.'), (row) => decimalDigits(row.units)],
   isSetUnits: [
-    described(outFlag(), 'Whether the units replace what was reported of the cycle so far; else they add to it.'),
+    outFlag('Whether the units replace what was reported of the cycle so far; else they add to it.'),
     (row) => row.isSet,
   ],
-  Date: described(
-    dayColumn((row) => row.day),
-    'The day of the usage, which decided its cycle.',
-  ),
+  Date: dayColumn((row) => row.day, 'The day of the usage, which decided its cycle.'),
   UsageKey: [
-    described(orNull(outText()), 'A text of your own that counts the report once, however often it is sent.'),
+    orNull(outText('A text of your own that counts the report once, however often it is sent.')),
     (row) => row.key,
   ],
-  Memo: [described(orNull(outText()), 'The note of the report.'), (row) => row.memo],
-  RecordedDate: [described(outDate('Instant'), 'When the report arrived.'), (row) => row.recordedAt],
+  Memo: [orNull(outText('The note of the report.')), (row) => row.memo],
+  RecordedDate: [outInstant('When the report arrived.'), (row) => row.recordedAt],
   invoiceID: [
     orNull(outId('The invoice that charged it; null before, and where it cost nothing')),
     (row) => row.invoiceId,
@@ -306,16 +302,8 @@ export const usageShape = recordShape<ReadUsage>()('Usage', {
 })
 
 export const usageFilters = {
-  from: described(
-    optional(date()),
-    'Limits the answer to what happened on this day or later.',
-    'Left out, it begins with the oldest.',
-  ),
-  to: described(
-    optional(date()),
-    'Limits the answer to what happened on this day or earlier.',
-    'Left out, it ends with the newest.',
-  ),
+  from: fromFilter(date()),
+  to: toFilter(date()),
   componentID: described(componentNames.componentID, 'Limits the list to records of this component.', LEFT_OUT.ofAll),
   ComponentCode: described(
     componentNames.ComponentCode,

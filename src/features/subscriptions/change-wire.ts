@@ -19,6 +19,7 @@ import {
   minorDigits,
   orNull,
   outDate,
+  outDay,
   outId,
   outList,
   outNumber,
@@ -35,39 +36,40 @@ import type { MadeCreditNote } from '../money/credit-notes.ts'
 import { answeredBeside, type PresentedSubscription, subscriptionShape } from './wire.ts'
 
 const changeInputs = {
-  packageID: described(
-    optional(reference()),
+  packageID: optional(
+    reference(),
     identifies('package'),
     'Left out, packageVersionID or packageRateTermID names it, else the package stays.',
   ),
-  packageCode: described(
-    optional(text({ takesNumbers: true })),
+  packageCode: optional(
+    text({ takesNumbers: true }),
     SHARED.packageCode,
     'Left out, packageID or a version or rate term names it, else the package stays.',
   ),
-  packageVersionID: described(
-    optional(reference()),
+  packageVersionID: optional(
+    reference(),
     identifies('package version'),
     'Left out, packageVersionNumber names the version, else it is the default one.',
   ),
-  packageVersionNumber: described(
-    optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+  packageVersionNumber: optional(
+    whole(1, 2_147_483_647),
     'The number of the package version that is taken.',
     'Left out, packageVersionID names the version, else it is the default one.',
+    ['PackageVersionNumber'],
   ),
-  packageRateTermID: described(
-    optional(reference()),
+  packageRateTermID: optional(
+    reference(),
     identifies('price of one term'),
     'Left out, Term and TermType choose among the terms.',
   ),
-  Term: described(
-    optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
+  Term: optional(
+    described(whole(1, DAYS_MAX), 'Given together with TermType'),
     SHARED.Term,
     'Left out, packageRateTermID chooses among the terms.',
   ),
-  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType, 'Left out with Term.'),
-  When: described(
-    optional(word(['renewal', 'now'] as const, { anyCase: true })),
+  TermType: optional(word(TERM_TYPES), SHARED.TermType, 'Left out with Term.'),
+  When: optional(
+    word(['renewal', 'now'] as const, { anyCase: true }),
     'Whether the change takes effect now or at the next renewal.',
     'Left out, it is `renewal`.',
   ),
@@ -77,57 +79,53 @@ export const ChangePackageIn = objectOf(changeInputs, { name: 'SubscriptionChang
 export type ChangeBody = BodyOf<typeof changeInputs>
 
 export const ChangeStartDateIn = objectOf(
-  { StartDate: described(required(date()), 'The new first day that is billed.') },
+  { StartDate: required(date(), 'The new first day that is billed.') },
   { name: 'SubscriptionStart' },
 )
 export const ChangeEndDateIn = objectOf(
-  { EndDate: described(requiredOrNull(date()), 'The first day that is not billed any more; null lets it go on.') },
+  { EndDate: requiredOrNull(date(), 'The first day that is not billed any more; null lets it go on.') },
   { name: 'SubscriptionEnd' },
 )
 export const ReactivateIn = objectOf(
   {
-    StartDate: described(
-      optional(date()),
+    StartDate: optional(
+      date(),
       'The day on which it starts again.',
       'Left out, it is today; not taken where only a pending cancellation is dropped.',
     ),
-    EndDate: described(optional(date()), 'The day on which it ends again.', LEFT_OUT.endless),
+    EndDate: optional(date(), 'The day on which it ends again.', LEFT_OUT.endless),
   },
   { name: 'SubscriptionReactivation' },
 )
 export const CancelIn = objectOf(
   {
-    Reason: described(
-      optional(longText()),
-      'Why it is cancelled; the subscription answers it as CancelReason.',
-      LEFT_OUT.none,
-    ),
+    Reason: optional(longText(), 'Why it is cancelled; the subscription answers it as CancelReason.', LEFT_OUT.none),
   },
   { name: 'SubscriptionCancellation' },
 )
 export const PreviewQuery = objectOf({
-  preview: described(optional(flag()), 'With true nothing is changed, and the answer shows what would be.'),
+  preview: optional(flag(), 'With true nothing is changed, and the answer shows what would be.'),
 })
 
 const detailInputs = {
-  numDaysBeforeToInv: described(
-    optional(whole(0, 90)),
+  numDaysBeforeToInv: optional(
+    whole(0, 90),
     SHARED.numDaysBeforeToInv,
     'Left out, it stays as it is; null takes those of the account.',
   ),
-  poNumber: described(
-    optional(text({ takesNumbers: true })),
+  poNumber: optional(
+    text({ takesNumbers: true }),
     'The purchase order number of the customer; it stands on the invoice.',
     LEFT_OUT.keptOrCleared,
   ),
-  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference, LEFT_OUT.keptOrCleared),
-  CollectionMethod: described(
-    optional(word(COLLECTION_METHODS)),
+  Reference: optional(text({ takesNumbers: true }), SHARED.Reference, LEFT_OUT.keptOrCleared),
+  CollectionMethod: optional(
+    word(COLLECTION_METHODS),
     'The way in which its invoices are collected.',
     LEFT_OUT.keptOrCleared,
   ),
-  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.keptOrCleared),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.keptOrCleared),
+  gatewayID: optional(reference(), identifies('gateway'), LEFT_OUT.keptOrCleared),
+  customerPaymentMethodID: optional(reference(), identifies('payment method'), LEFT_OUT.keptOrCleared),
 } satisfies Properties
 
 export const SubscriptionDetailsIn = objectOf(detailInputs, {
@@ -136,39 +134,35 @@ export const SubscriptionDetailsIn = objectOf(detailInputs, {
 })
 export type DetailsBody = BodyOf<typeof detailInputs>
 
-const day = () => outDate('Calendar date')
+const day = () => outDay()
 
 /** Shape of a credit note that a change would make: it has no identifier and no number. */
 const CreditNotePreviewOut = outObject(
   {
-    creditNoteID: described(orNull(outId()), identifies('credit note')),
-    CreditNumber: described(orNull(outText()), SHARED.CreditNumber),
+    creditNoteID: orNull(outId(identifies('credit note'))),
+    CreditNumber: orNull(outText(SHARED.CreditNumber)),
     invoiceID: outId('The invoice that is credited'),
     Date: described(day(), 'The day of the note.'),
-    CurrencyCode: described(outText(), SHARED.CurrencyCode),
-    Amount: described(outNumber(), SHARED.NoteAmount),
-    Net: described(outNumber(), 'The amount without taxes.'),
-    Memo: described(outText(), 'Why the note would be made, as it is printed.'),
-    Lines: described(
-      outList(
-        outObject({
-          chargeID: described(outId(), identifies('charge, a line of an invoice')),
-          Line: described(outText(), SHARED.LineName),
-          From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
-          To: orNull(outDate('Last unused day')),
-          AmountEx: described(outNumber(), SHARED.AmountEx),
-        }),
-      ),
+    CurrencyCode: outText(SHARED.CurrencyCode),
+    Amount: outNumber(SHARED.NoteAmount),
+    Net: outNumber('The amount without taxes.'),
+    Memo: outText('Why the note would be made, as it is printed.'),
+    Lines: outList(
+      outObject({
+        chargeID: outId(identifies('charge, a line of an invoice')),
+        Line: outText(SHARED.LineName),
+        From: described(orNull(day()), 'The first day that is given back; null for a line without days.'),
+        To: orNull(outDate('Last unused day')),
+        AmountEx: outNumber(SHARED.AmountEx),
+      }),
       'The lines that would be given back.',
     ),
-    Taxes: described(
-      outList(
-        outObject({
-          Name: described(outText(), SHARED.TaxName),
-          Perc: described(outNumber(), SHARED.Perc),
-          Amount: described(outNumber(), 'What is given back of the tax.'),
-        }),
-      ),
+    Taxes: outList(
+      outObject({
+        Name: outText(SHARED.TaxName),
+        Perc: outNumber(SHARED.Perc),
+        Amount: outNumber('What is given back of the tax.'),
+      }),
       SHARED.Taxes,
     ),
   },
@@ -182,7 +176,7 @@ export const ChangePreviewOut = outObject(
       { schema: invoicePreviewShape.list.schema, write: String },
       'The invoices that the change would make.',
     ),
-    CreditNotes: described(outList(CreditNotePreviewOut), 'The credit notes that the change would make.'),
+    CreditNotes: outList(CreditNotePreviewOut, 'The credit notes that the change would make.'),
   },
   'ChangePreview',
 )
@@ -191,7 +185,7 @@ export const ChangePreviewOut = outObject(
 export const ChangeMadeOut = outObject(
   {
     Invoices: described({ schema: invoiceShape.list.schema, write: String }, 'The invoices that the change has made.'),
-    CreditNotes: described(outList(CreditNotePreviewOut), 'The credit notes that the change has made.'),
+    CreditNotes: outList(CreditNotePreviewOut, 'The credit notes that the change has made.'),
     Subscription: described(
       { schema: subscriptionShape.schema, write: String },
       'The subscription as it is after the change.',

@@ -101,7 +101,6 @@ const reading = (): Operation[] => [
 const previewing = (): Operation[] => [
   readOperation({
     id: 'previewSubscription',
-    method: 'GET',
     path: '/v1/subscriptions/{subscriptionID}/preview',
     tag,
     summary: 'Preview the next invoice, with its own date; nothing is stored',

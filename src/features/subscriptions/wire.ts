@@ -1,7 +1,6 @@
-import { LEFT_OUT } from '../../platform/wire/left-out.ts'
+import { filter, LEFT_OUT, searchOfCustomers } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
-import { search } from '../../platform/wire/search.ts'
 import { isMetered, type SubscriptionFacts } from '../../engine/subscription/components.ts'
 import { customerNameOf } from '../../kernel/customer-name.ts'
 import { planNextInvoice } from '../../engine/subscription/plan-due.ts'
@@ -21,8 +20,10 @@ import {
   decimalDigits,
   orNull,
   outDate,
+  outDay,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outList,
   outNumber,
@@ -139,30 +140,24 @@ export function presented(s: ShownSubscription, today: IsoDate): PresentedSubscr
 }
 
 const FutureChangeOut = outObject({
-  Kind: described(
-    outWord(['package', 'term', 'cancellation'] as const),
+  Kind: outWord(
+    ['package', 'term', 'cancellation'] as const,
     'What changes: the package, its term, or that it is cancelled.',
   ),
-  Date: described(outDate('Calendar date'), 'The day on which it changes.'),
-  packageID: described(orNull(outId()), identifies('package')),
-  packageVersionID: described(orNull(outId()), identifies('package version')),
-  Term: described(orNull(outInteger()), SHARED.Term),
-  TermType: described(orNull(outWord(TERM_TYPES)), SHARED.TermType),
+  Date: outDay('The day on which it changes.'),
+  packageID: orNull(outId(identifies('package'))),
+  packageVersionID: orNull(outId(identifies('package version'))),
+  Term: orNull(outInteger(SHARED.Term)),
+  TermType: orNull(outWord(TERM_TYPES, SHARED.TermType)),
 })
 
 const ComponentOut = outObject({
-  componentID: described(outId(), identifies('component')),
-  componentVersionID: described(outId(), identifies('component version')),
-  componentVersionNumber: described(outInteger(), 'The number of the component version in force.'),
-  Memo: described(orNull(outText()), 'The note of the component.'),
-  NumUnits: described(
-    outNumber(),
-    'The units of the component; of a metered one those reported in the cycle that runs.',
-  ),
-  isSetUnits: described(
-    outFlag(),
-    'Whether the units replace what was reported of the cycle so far; else they add to it.',
-  ),
+  componentID: outId(identifies('component')),
+  componentVersionID: outId(identifies('component version')),
+  componentVersionNumber: outInteger('The number of the component version in force.'),
+  Memo: orNull(outText('The note of the component.')),
+  NumUnits: outNumber('The units of the component; of a metered one those reported in the cycle that runs.'),
+  isSetUnits: outFlag('Whether the units replace what was reported of the cycle so far; else they add to it.'),
 })
 
 /** The record of the event of a pending change of package or term that took effect. */
@@ -184,97 +179,76 @@ export const SubscriptionEndOut = outObject({
 })
 
 export const subscriptionShape = recordShape<PresentedSubscription>()('Subscription', {
-  subscriptionID: [described(outId(), identifies('subscription')), (s) => s.id],
-  customerID: [described(outId(), identifies('customer')), (s) => s.customerId],
-  packageID: [described(outId(), identifies('package')), (s) => s.packageId],
-  packageVersionID: [described(outId(), identifies('package version')), (s) => s.packageVersionId],
-  packageVersionNumber: [described(outInteger(), 'The number of the package version in force.'), (s) => s.versionNo],
-  packageRateTermID: [described(outId(), identifies('price of one term')), (s) => s.packageRateTermId],
+  subscriptionID: [outId(identifies('subscription')), (s) => s.id],
+  customerID: [outId(identifies('customer')), (s) => s.customerId],
+  packageID: [outId(identifies('package')), (s) => s.packageId],
+  packageVersionID: [outId(identifies('package version')), (s) => s.packageVersionId],
+  packageVersionNumber: [outInteger('The number of the package version in force.'), (s) => s.versionNo],
+  packageRateTermID: [outId(identifies('price of one term')), (s) => s.packageRateTermId],
   CustomerName: [
-    described(outText(), 'The name of the customer, as lists show it.'),
+    outText('The name of the customer, as lists show it.'),
     (s) => customerNameOf({ name: s.customerName, lastName: s.customerLastName, isCompany: s.isCompany }),
   ],
-  PackageName: [described(outText(), 'The name of the package.'), (s) => s.packageName],
-  Term: [described(outInteger(), SHARED.Term), (s) => s.term],
-  TermType: [described(outWord(TERM_TYPES), SHARED.TermType), (s) => s.termType],
-  StartDate: described(
-    dayColumn((s) => s.startDate),
-    'The day on which it begins.',
-  ),
+  PackageName: [outText('The name of the package.'), (s) => s.packageName],
+  Term: [outInteger(SHARED.Term), (s) => s.term],
+  TermType: [outWord(TERM_TYPES, SHARED.TermType), (s) => s.termType],
+  StartDate: dayColumn((s) => s.startDate, 'The day on which it begins.'),
   // A cancellation of a subscription that had not begun leaves its EndDate as it was.
-  EndDate: described(
-    optionalDayColumn((s) => (s.endedBy !== null && s.endedBy > s.startDate ? s.endedBy : s.endDate)),
+  EndDate: optionalDayColumn(
+    (s) => (s.endedBy !== null && s.endedBy > s.startDate ? s.endedBy : s.endDate),
     'The day on which it ends, which is not billed any more; null where it goes on.',
   ),
-  TrialEndDate: described(
-    optionalDayColumn((s) => s.trialEndDate),
-    'The first day that is not of the trial; null without one.',
-  ),
-  firstProrataSyncDate: described(
-    optionalDayColumn((s) => s.syncDate),
+  TrialEndDate: optionalDayColumn((s) => s.trialEndDate, 'The first day that is not of the trial; null without one.'),
+  firstProrataSyncDate: optionalDayColumn(
+    (s) => s.syncDate,
     'The day from which whole terms count; until then the price is taken by days. Null where terms count from the start.',
   ),
-  isProRata: [
-    described(outFlag(), 'Whether parts of a term are charged by their days; else as whole terms.'),
-    (s) => s.isProRata,
-  ],
-  isFutureChange: [described(outFlag(), 'Whether a change waits for the next renewal.'), (s) => s.isChanging],
-  isCancelled: [described(outFlag(), SHARED.isCancelled), (s) => s.status === 'Cancelled'],
-  isExpired: [described(outFlag(), 'Whether the record has come to its end.'), (s) => s.status === 'Expired'],
-  lastInvDate: described(
-    optionalDayColumn((s) => s.lastInvoiceDate),
-    'The day of its newest invoice; null before the first.',
-  ),
-  lastRenewDate: described(
-    optionalDayColumn((s) => s.lastFrom),
+  isProRata: [outFlag('Whether parts of a term are charged by their days; else as whole terms.'), (s) => s.isProRata],
+  isFutureChange: [outFlag('Whether a change waits for the next renewal.'), (s) => s.isChanging],
+  isCancelled: [outFlag(SHARED.isCancelled), (s) => s.status === 'Cancelled'],
+  isExpired: [outFlag('Whether the record has come to its end.'), (s) => s.status === 'Expired'],
+  lastInvDate: optionalDayColumn((s) => s.lastInvoiceDate, 'The day of its newest invoice; null before the first.'),
+  lastRenewDate: optionalDayColumn(
+    (s) => s.lastFrom,
     'The day on which the present term began; null before the first.',
   ),
-  nextRenewDate: described(
-    optionalDayColumn((s) => s.coming.renewal),
+  nextRenewDate: optionalDayColumn(
+    (s) => s.coming.renewal,
     'The day on which the next term begins; null where none does.',
   ),
-  numDaysBeforeToInv: [described(outInteger(), SHARED.numDaysBeforeToInv), (s) => s.leadDays],
-  comp_nextInvDate: described(
-    optionalDayColumn((s) => s.coming.invoice),
+  numDaysBeforeToInv: [outInteger(SHARED.numDaysBeforeToInv), (s) => s.leadDays],
+  comp_nextInvDate: optionalDayColumn(
+    (s) => s.coming.invoice,
     'The day on which the next invoice is made; null where none comes.',
   ),
-  comp_Status: [described(outWord(SUBSCRIPTION_STATUSES), 'The state of the subscription.'), (s) => s.status],
-  LastModified: [described(outDate('Instant'), SHARED.LastUpdated), (s) => s.lastModified],
+  comp_Status: [outWord(SUBSCRIPTION_STATUSES, 'The state of the subscription.'), (s) => s.status],
+  LastModified: [outInstant(SHARED.LastUpdated), (s) => s.lastModified],
   componentUsage: [
-    described(outList(ComponentOut), 'The components of the subscription, and how many of each.'),
+    outList(ComponentOut, 'The components of the subscription, and how many of each.'),
     (s, { today }) => componentsToWire(s, today),
   ],
   poNumber: [
-    described(orNull(outText()), 'The purchase order number of the customer; it stands on the invoice.'),
+    orNull(outText('The purchase order number of the customer; it stands on the invoice.')),
     (s) => s.poNumber,
   ],
   Reference: [
     orNull(
-      outText({
-        description:
-          'A reference of your own, unique among the subscriptions of the account; null where none was given',
-      }),
+      outText('A reference of your own, unique among the subscriptions of the account; null where none was given'),
     ),
     (s) => s.reference,
   ],
   CollectionMethod: [
-    described(
-      orNull(outWord(COLLECTION_METHODS)),
-      'The way in which its invoices are collected; null: as the customer pays.',
-    ),
+    orNull(outWord(COLLECTION_METHODS, 'The way in which its invoices are collected; null: as the customer pays.')),
     (s) => s.collectionMethod,
   ],
-  gatewayID: [described(orNull(outId()), identifies('gateway')), (s) => s.gatewayId],
-  customerPaymentMethodID: [described(orNull(outId()), identifies('payment method')), (s) => s.paymentMethodId],
-  CancelledDate: described(
-    optionalDayColumn((s) => s.endedBy),
+  gatewayID: [orNull(outId(identifies('gateway'))), (s) => s.gatewayId],
+  customerPaymentMethodID: [orNull(outId(identifies('payment method'))), (s) => s.paymentMethodId],
+  CancelledDate: optionalDayColumn(
+    (s) => s.endedBy,
     'The day on which the cancellation takes effect; null while none is asked for.',
   ),
   CancelReason: [
-    described(
-      orNull(outText()),
-      'Why it was cancelled, as the request said; null where it is not, or where none was given.',
-    ),
+    orNull(outText('Why it was cancelled, as the request said; null where it is not, or where none was given.')),
     (s) => s.cancelReason,
   ],
   futureChange: [
@@ -294,69 +268,66 @@ export const subscriptionShape = recordShape<PresentedSubscription>()('Subscript
 })
 
 const inputs = {
-  customerID: described(required(requiredReference()), identifies('customer')),
-  packageID: described(
-    optional(reference()),
+  customerID: required(requiredReference(), identifies('customer')),
+  packageID: optional(
+    reference(),
     identifies('package'),
     'Left out, packageVersionID or packageRateTermID names what is sold.',
   ),
-  packageCode: described(
-    optional(text({ takesNumbers: true })),
+  packageCode: optional(
+    text({ takesNumbers: true }),
     SHARED.packageCode,
     'Left out, packageID or a version or rate term names the package.',
   ),
-  packageVersionID: described(
-    optional(reference()),
+  packageVersionID: optional(
+    reference(),
     identifies('package version'),
     'Left out, packageVersionNumber names the version, else it is the default one.',
   ),
-  packageVersionNumber: described(
-    optional(whole(1, 2_147_483_647), 'PackageVersionNumber'),
+  packageVersionNumber: optional(
+    whole(1, 2_147_483_647),
     'The number of the package version that is taken.',
     'Left out, packageVersionID names the version, else it is the default one.',
+    ['PackageVersionNumber'],
   ),
-  packageRateTermID: described(
-    optional(reference()),
+  packageRateTermID: optional(
+    reference(),
     identifies('price of one term'),
     'Left out, Term and TermType choose among the terms, else it is the only or first one.',
   ),
-  Term: described(
-    optional(described(whole(1, DAYS_MAX), 'Given together with TermType')),
+  Term: optional(
+    described(whole(1, DAYS_MAX), 'Given together with TermType'),
     SHARED.Term,
     'Left out, packageRateTermID chooses among the terms, else it is the only or first one.',
   ),
-  TermType: described(optional(word(TERM_TYPES)), SHARED.TermType, 'Left out with Term.'),
-  StartDate: described(optional(date()), 'The first day that is billed.', LEFT_OUT.today),
-  EndDate: described(optional(date()), 'The first day that is not billed any more.', LEFT_OUT.endless),
-  firstProrataSyncDate: described(
-    optional(date()),
+  TermType: optional(word(TERM_TYPES), SHARED.TermType, 'Left out with Term.'),
+  StartDate: optional(date(), 'The first day that is billed.', LEFT_OUT.today),
+  EndDate: optional(date(), 'The first day that is not billed any more.', LEFT_OUT.endless),
+  firstProrataSyncDate: optional(
+    date(),
     'The day from which whole terms count; until then the price is taken by days. Null where terms count from the start.',
     'Left out, terms count from the end of the trial, or the start.',
   ),
-  isProRata: described(
-    optional(flag()),
-    'Whether parts of a term are charged by their days; else as whole terms.',
-    LEFT_OUT.true,
-  ),
-  numDaysBeforeToInv: described(optional(whole(0, 90)), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
-  componentUsage: described(
-    optional(componentList()),
+  isProRata: optional(flag(), 'Whether parts of a term are charged by their days; else as whole terms.', LEFT_OUT.true),
+  numDaysBeforeToInv: optional(whole(0, 90), SHARED.numDaysBeforeToInv, LEFT_OUT.ofAccount),
+  componentUsage: optional(
+    componentList(),
     'The components that the subscription begins with, and how many of each.',
     'Left out, it has no components.',
   ),
-  CollectionMethod: described(
-    optional(word(COLLECTION_METHODS)),
+  CollectionMethod: optional(
+    word(COLLECTION_METHODS),
     'The way in which its invoices are collected.',
     LEFT_OUT.customerPays,
   ),
-  gatewayID: described(optional(reference()), identifies('gateway'), LEFT_OUT.primaryGateway),
-  customerPaymentMethodID: described(optional(reference()), identifies('payment method'), LEFT_OUT.primaryMethod),
-  poNumber: described(
-    optional(text({ takesNumbers: true })),
+  gatewayID: optional(reference(), identifies('gateway'), LEFT_OUT.primaryGateway),
+  customerPaymentMethodID: optional(reference(), identifies('payment method'), LEFT_OUT.primaryMethod),
+  poNumber: optional(
+    text({ takesNumbers: true }),
     'The purchase order number of the customer; it stands on the invoice.',
     LEFT_OUT.none,
   ),
-  Reference: described(optional(text({ takesNumbers: true })), SHARED.Reference, LEFT_OUT.none),
+  Reference: optional(text({ takesNumbers: true }), SHARED.Reference, LEFT_OUT.none),
 } satisfies Properties
 
 /** Lists what a subscription is answered with and a body does not take: a record that was read can be sent back. */
@@ -367,33 +338,13 @@ export const SubscriptionIn = objectOf(inputs, { name: 'SubscriptionAdd', ignore
 export type SubscriptionBody = BodyOf<typeof inputs>
 
 export const subscriptionFilters = {
-  q: described(
-    optional(search()),
-    'Limits the list to records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count.',
-    LEFT_OUT.all,
-  ),
-  comp_Status: described(
-    optional(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'comp_status'),
-    'Limits the list to records in this state.',
-    LEFT_OUT.all,
-  ),
-  packageID: described(optional(reference()), 'Limits the list to records of this package.', LEFT_OUT.ofAll),
-  packageCode: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to subscriptions of the package with this code.',
-    LEFT_OUT.all,
-  ),
-  ComponentCode: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to subscriptions that have the component with this code.',
-    LEFT_OUT.all,
-  ),
-  Reference: described(
-    optional(text({ takesNumbers: true })),
-    'Limits the list to records with this reference of yours.',
-    LEFT_OUT.all,
-  ),
-  customerID: described(optional(reference()), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
+  q: searchOfCustomers(),
+  comp_Status: filter(word(SUBSCRIPTION_STATUSES, { anyCase: true }), 'records in this state', ['comp_status']),
+  packageID: optional(reference(), 'Limits the list to records of this package.', LEFT_OUT.ofAll),
+  packageCode: filter(text({ takesNumbers: true }), 'subscriptions of the package with this code'),
+  ComponentCode: filter(text({ takesNumbers: true }), 'subscriptions that have the component with this code'),
+  Reference: filter(text({ takesNumbers: true }), 'records with this reference of yours'),
+  customerID: optional(reference(), 'Limits the list to records of this customer.', LEFT_OUT.ofAll),
 } satisfies Properties
 
 /** Returns the ETag, which changes with everything that an edit of the subscription would replace. */

@@ -1,5 +1,5 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
-import { described, leftOut } from '../../platform/wire/described.ts'
+import { leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { TAX_AREAS, TAX_CATEGORIES, TAX_SUBJECTS } from '../../kernel/tax.ts'
 import { rate, reference, text } from '../../platform/wire/fields.ts'
@@ -23,41 +23,41 @@ const datevKey = () =>
   })
 
 export const ruleFields = {
-  taxRuleID: described(
-    optional(reference()),
+  taxRuleID: optional(
+    reference(),
     identifies('tax rule'),
     'Left out, the rule is added; one that is not in the list is deleted.',
   ),
-  Perc: described(required(rate()), SHARED.Perc),
-  countryID: described(
-    optional(reference()),
+  Perc: required(rate(), SHARED.Perc),
+  countryID: optional(
+    reference(),
     identifies('country (its numeric code of ISO 3166-1)'),
     'Left out, the rule holds for Area, else for all places that no other rule names.',
   ),
-  countryStateID: described(
-    optional(reference()),
+  countryStateID: optional(
+    reference(),
     identifies('subdivision of the country'),
     'Left out, the rule holds for the whole country.',
   ),
-  TaxNumber: described(optional(text({ takesNumbers: true })), SHARED.TaxNumber, LEFT_OUT.none),
-  Category: described(
-    optional(word(TAX_CATEGORIES, { anyCase: true })),
+  TaxNumber: optional(text({ takesNumbers: true }), SHARED.TaxNumber, LEFT_OUT.none),
+  Category: optional(
+    word(TAX_CATEGORIES, { anyCase: true }),
     SHARED.Category,
     'Left out, it is S above 0 and Z at 0; of a rule named by taxRuleID it stays as it is.',
   ),
-  Area: described(
-    optional(word(TAX_AREAS, { anyCase: true })),
+  Area: optional(
+    word(TAX_AREAS, { anyCase: true }),
     "Whether the rule holds inside of the EU or outside, the account's own country in neither; only without countryID.",
     'Left out, there is none; of a rule named by taxRuleID it stays as it is.',
   ),
-  AppliesTo: described(
-    optional(word(TAX_SUBJECTS, { anyCase: true })),
+  AppliesTo: optional(
+    word(TAX_SUBJECTS, { anyCase: true }),
     'Whether the rule holds for all, or for businesses or consumers alone.',
     'Left out, it is `all`; of a rule named by taxRuleID it stays as it is.',
   ),
   Reason: leftOut(optional(taxReason()), 'Left out, there is none; of a rule named by taxRuleID it stays as it is.'),
-  ReasonCode: described(
-    optional(reasonCode()),
+  ReasonCode: optional(
+    reasonCode(),
     SHARED.ReasonCode,
     'Left out, there is none; of a rule named by taxRuleID it stays as it is.',
   ),
@@ -69,8 +69,8 @@ export const ruleFields = {
       'Code of revenue that the rule taxes, before that of the package or component; left out of an edit it stays',
     ),
   ),
-  DatevKey: described(
-    optional(datevKey()),
+  DatevKey: optional(
+    datevKey(),
     'The tax key of DATEV with which revenue of this rule is booked; null on automatic accounts.',
     'Left out, there is none; of a rule named by taxRuleID it stays as it is.',
   ),

@@ -1,4 +1,3 @@
-import { described } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import {
   defaultCategory,
@@ -24,58 +23,52 @@ const categoryOf = ({ category, rate: fraction }: Pick<SettingRule, 'category' |
   category ?? defaultCategory(fraction.coefficient === 0n)
 
 const ruleShape = recordShape<SettingRule>()('TaxRule', {
-  taxRuleID: [described(outId(), identifies('tax rule')), ({ id }) => id],
-  Perc: [described(outNumber('A fraction from 0 to 1'), SHARED.Perc), ({ rate: fraction }) => decimalDigits(fraction)],
+  taxRuleID: [outId(identifies('tax rule')), ({ id }) => id],
+  Perc: [outNumber(SHARED.PercAnswered), ({ rate: fraction }) => decimalDigits(fraction)],
   countryID: [orNull(outId('ISO 3166-1 numeric code; null: every country')), ({ countryId }) => countryId],
   countryStateID: [orNull(outId('Null: the whole country')), ({ countryStateId }) => countryStateId],
-  TaxNumber: [described(orNull(outText()), SHARED.TaxNumber), ({ taxNumber }) => taxNumber],
-  Category: [described(outWord(TAX_CATEGORIES), SHARED.Category), categoryOf],
+  TaxNumber: [orNull(outText(SHARED.TaxNumber)), ({ taxNumber }) => taxNumber],
+  Category: [outWord(TAX_CATEGORIES, SHARED.Category), categoryOf],
   Area: [
-    described(
-      orNull(outWord(TAX_AREAS)),
-      "Whether the rule holds inside of the EU or outside, the account's own country in neither; only without countryID.",
+    orNull(
+      outWord(
+        TAX_AREAS,
+        "Whether the rule holds inside of the EU or outside, the account's own country in neither; only without countryID.",
+      ),
     ),
     ({ area }) => area,
   ],
   AppliesTo: [
-    described(outWord(TAX_SUBJECTS), 'Whether the rule holds for all, or for businesses or consumers alone.'),
+    outWord(TAX_SUBJECTS, 'Whether the rule holds for all, or for businesses or consumers alone.'),
     ({ appliesTo }) => appliesTo,
   ],
   Reason: [orNull(outTaxReason()), ({ reason }) => reason],
-  ReasonCode: [
-    described(orNull(outText()), SHARED.ReasonCode),
-    (rule) => rule.reasonCode ?? defaultReasonCode(categoryOf(rule)),
-  ],
-  GLCode: [described(orNull(outText()), "The code in the accountant's chart of accounts."), ({ glCode }) => glCode],
+  ReasonCode: [orNull(outText(SHARED.ReasonCode)), (rule) => rule.reasonCode ?? defaultReasonCode(categoryOf(rule))],
+  GLCode: [orNull(outText("The code in the accountant's chart of accounts.")), ({ glCode }) => glCode],
   RevenueGLCode: [
-    described(
-      orNull(outText()),
-      'The code of revenue that this rule taxes; null: that of the package, component or account.',
-    ),
+    orNull(outText('The code of revenue that this rule taxes; null: that of the package, component or account.')),
     ({ revenueGlCode }) => revenueGlCode,
   ],
   DatevKey: [
-    described(
-      orNull(outText()),
-      'The tax key of DATEV with which revenue of this rule is booked; null on automatic accounts.',
-    ),
+    orNull(outText('The tax key of DATEV with which revenue of this rule is booked; null on automatic accounts.')),
     ({ datevKey }) => datevKey,
   ],
 })
 
 export const taxSettingShape = recordShape<TaxSetting>()('TaxSetting', {
-  taxSettingID: [described(outId(), identifies('tax setting')), ({ id }) => id],
-  Name: [described(outText(), 'The name of the tax; it stands on documents.'), ({ name }) => name],
-  rules: described(
-    recordsColumn(ruleShape, ({ rules }) => rules),
+  taxSettingID: [outId(identifies('tax setting')), ({ id }) => id],
+  Name: [outText('The name of the tax; it stands on documents.'), ({ name }) => name],
+  rules: recordsColumn(
+    ruleShape,
+    ({ rules }) => rules,
     'The rules of the tax; the one that fits a customer best decides.',
   ),
 })
 
 const settingFields = {
-  Name: described(required(text()), 'The name of the tax; it stands on documents.'),
-  rules: described(
-    optional(listOf(objectOf(ruleFields, { name: 'TaxRuleInput' }), { max: RULES_MAX, what: 'rules' })),
+  Name: required(text(), 'The name of the tax; it stands on documents.'),
+  rules: optional(
+    listOf(objectOf(ruleFields, { name: 'TaxRuleInput' }), { max: RULES_MAX, what: 'rules' }),
     'The rules of the tax; the one that fits a customer best decides.',
     'Left out, there are none: an edit deletes those that were.',
   ),

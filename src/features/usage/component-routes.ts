@@ -20,7 +20,6 @@ export const subscriptionComponentOperations = (): Operation[] => [
     body: ModifyIn,
     query: PreviewQuery,
     preview: ChangePreviewOut.schema,
-    success: { status: 204 },
     representation: changeRepresentation,
     refusals: { 409: 'The subscription has ended, its customer is not billed, or a component cannot be used' },
     record: subscriptionKind.editing.record,

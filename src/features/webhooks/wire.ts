@@ -9,6 +9,7 @@ import {
   outDate,
   outFlag,
   outId,
+  outInstant,
   outInteger,
   outList,
   outObject,
@@ -23,22 +24,21 @@ import type { Webhook, WebhookInput } from './queries.ts'
 import { isEventPattern } from './rules.ts'
 
 export const webhookShape = recordShape<Webhook>()('Webhook', {
-  webhookID: [described(outId(), identifies('webhook')), ({ id }) => id],
-  Url: [described(outText(), 'The address that is called.'), ({ url }) => url],
+  webhookID: [outId(identifies('webhook')), ({ id }) => id],
+  Url: [outText('The address that is called.'), ({ url }) => url],
   Types: [
     described(orNull(outList(outText())), 'The types of events that it gets, as `invoice.*`; null stands for all.'),
     ({ types }) => types,
   ],
-  Description: [described(orNull(outText()), 'A text of your own.'), ({ description }) => description],
+  Description: [orNull(outText('A text of your own.')), ({ description }) => description],
   isActive: [
-    described(outFlag(), 'Whether events are sent to it; the service switches it off after five days of failures.'),
+    outFlag('Whether events are sent to it; the service switches it off after five days of failures.'),
     ({ isActive }) => isActive,
   ],
-  CreatedDate: [described(outDate('Instant'), 'When the webhook was added.'), ({ createdAt }) => createdAt],
+  CreatedDate: [outInstant('When the webhook was added.'), ({ createdAt }) => createdAt],
 })
 
-const outSecret = () =>
-  outText({ description: 'Signs what is sent, see Standard Webhooks; shown here and never again' })
+const outSecret = () => outText('Signs what is sent, see Standard Webhooks; shown here and never again')
 
 /** A webhook that was added just now, with its secret. */
 export const newWebhookShape = recordShape<Webhook & { plainSecret: string }>()('NewWebhook', {
@@ -52,18 +52,15 @@ const STATE_WORDS = ['Waiting', 'Delivered', 'Failed'] as const
 const STATE_WORD = Object.fromEntries(DELIVERY_STATES.map((state, index) => [state, STATE_WORDS[index]!]))
 
 export const deliveryShape = recordShape<Delivery>()('WebhookDelivery', {
-  deliveryID: [described(outId(), identifies('delivery')), ({ id }) => id],
-  eventID: [described(outId(), identifies('event')), ({ eventId }) => eventId],
-  Type: [described(outWord(EVENT_TYPES), 'The type of the event that is sent.'), ({ type }) => type],
+  deliveryID: [outId(identifies('delivery')), ({ id }) => id],
+  eventID: [outId(identifies('event')), ({ eventId }) => eventId],
+  Type: [outWord(EVENT_TYPES, 'The type of the event that is sent.'), ({ type }) => type],
   State: [
-    described(outWord(STATE_WORDS), 'Whether the delivery waits, has arrived, or was given up.'),
+    outWord(STATE_WORDS, 'Whether the delivery waits, has arrived, or was given up.'),
     ({ state }) => STATE_WORD[state]!,
   ],
-  Tries: [described(outInteger(), 'How often it was sent.'), ({ tries }) => tries],
-  LastStatus: [
-    orNull(outInteger({ description: 'Of the last answer; null where none came' })),
-    (row) => row.lastStatus,
-  ],
+  Tries: [outInteger('How often it was sent.'), ({ tries }) => tries],
+  LastStatus: [orNull(outInteger('Of the last answer; null where none came')), (row) => row.lastStatus],
   LastTryDate: [orNull(outDate('Instant of real time')), ({ lastTryAt }) => lastTryAt],
   NextTryDate: [orNull(outDate('Instant of real time; null unless it waits')), ({ nextTryAt }) => nextTryAt],
 })
@@ -89,12 +86,12 @@ const inputs = {
       check: (value) => (URL.canParse(value) ? undefined : 'must be an address such as https://example.org/hook'),
     }),
   ),
-  Types: described(
-    optional(patterns()),
+  Types: optional(
+    patterns(),
     'The types of events that it gets, as `invoice.*`; null stands for all.',
     'Left out, it gets all.',
   ),
-  Description: described(optional(text()), 'A text of your own.', LEFT_OUT.none),
+  Description: optional(text(), 'A text of your own.', LEFT_OUT.none),
 }
 const computed = ['webhookID', 'CreatedDate', 'Secret']
 export const WebhookIn = objectOf(inputs, { name: 'WebhookInput', ignored: [...computed, 'isActive'] })
@@ -105,11 +102,7 @@ const edits = {
     Description: LEFT_OUT.keptOrCleared,
   }),
   Url: leftOut(optional(inputs.Url.field), LEFT_OUT.kept),
-  isActive: described(
-    optional(flag()),
-    'Whether events are sent to it.',
-    'Left out, it stays as it is; null makes it true.',
-  ),
+  isActive: optional(flag(), 'Whether events are sent to it.', 'Left out, it stays as it is; null makes it true.'),
 }
 export const WebhookEditIn = objectOf(edits, { name: 'WebhookEditInput', ignored: computed })
 export type WebhookBody = BodyOf<typeof edits>
@@ -118,8 +111,8 @@ const HOURS_MAX = 168
 export const HOURS_PRESET = 24
 export const RotateIn = objectOf(
   {
-    Hours: described(
-      optional(whole(0, HOURS_MAX)),
+    Hours: optional(
+      whole(0, HOURS_MAX),
       'For how many hours the present Secret signs beside the new one.',
       'Left out, it is 24.',
     ),
@@ -128,13 +121,9 @@ export const RotateIn = objectOf(
 )
 
 const range = {
-  from: described(required(instant()), 'The instant of the first events that are sent again.'),
-  to: described(required(endOfPeriod()), 'The instant before which the last of them lies.'),
-  Types: described(
-    optional(patterns()),
-    'The types of events that are sent again.',
-    'Left out, they are those of the webhook.',
-  ),
+  from: required(instant(), 'The instant of the first events that are sent again.'),
+  to: required(endOfPeriod(), 'The instant before which the last of them lies.'),
+  Types: optional(patterns(), 'The types of events that are sent again.', 'Left out, they are those of the webhook.'),
 }
 export const ReplayIn = objectOf(range, { name: 'ReplayWebhookInput' })
 

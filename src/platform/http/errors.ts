@@ -1,4 +1,3 @@
-import { described } from '../wire/described.ts'
 import { SHARED } from '../wire/shared-sentences.ts'
 import { Fault, type FaultKind, type Problem } from '../../kernel/fault.ts'
 import { outList, outObject, outText, orNull } from '../wire/write.ts'
@@ -23,20 +22,12 @@ export const STATUS: Record<FaultKind, number> = {
 
 const ErrorBody = outObject(
   {
-    Errors: described(
-      outList(
-        outObject({
-          Message: described(outText(), SHARED.Problem),
-          Code: described(
-            outText(),
-            'The code of the problem, for programs; it stays the same where the text changes.',
-          ),
-          Field: described(
-            orNull(outText()),
-            'The field of the request that the problem is about; null where it is about none.',
-          ),
-        }),
-      ),
+    Errors: outList(
+      outObject({
+        Message: outText(SHARED.Problem),
+        Code: outText('The code of the problem, for programs; it stays the same where the text changes.'),
+        Field: orNull(outText('The field of the request that the problem is about; null where it is about none.')),
+      }),
       'All problems of the request.',
     ),
   },

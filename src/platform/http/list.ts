@@ -62,7 +62,6 @@ export function listOperation<
   const { id, path, tag, summary, parent } = list
   return readOperation({
     id,
-    method: 'GET',
     path,
     tag,
     summary,

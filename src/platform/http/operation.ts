@@ -229,33 +229,33 @@ export type Operation =
   | LongOperation<any, any>
   | OutwardOperation<any, any, any, any, any, any>
 
-/** Ties the declared fields to the handler's types. */
+/** An operation as it is declared: its fields tied to the types of the handler, and without what its kind gives. */
+type Declared<Kind extends Operation, Body, Query, Given extends string> = Omit<
+  Kind,
+  'kind' | 'body' | 'query' | Given
+> &
+  Partial<Pick<Described, Given & keyof Described>> & { body?: Field<Body>; query?: Field<Query> }
+
+/** Declares a read, by GET if nothing else stands in it. */
 export const readOperation = <Body = undefined, Query = Record<string, never>>(
-  operation: Omit<ReadOperation<Body, Query>, 'kind' | 'body' | 'query'> & {
-    body?: Field<Body>
-    query?: Field<Query>
-  },
-): Operation => ({ kind: 'read', ...operation }) as Operation
+  operation: Declared<ReadOperation<Body, Query>, Body, Query, 'method'>,
+): Operation => ({ kind: 'read', method: 'GET', ...operation }) as Operation
 
 /** Declares a read whose statements need no answer of each other: asked for before the first is waited for, as Promise.all does. */
 export const lookupOperation = <Query = Record<string, never>>(
   operation: Omit<
-    ReadOperation<undefined, Query, Queryable>,
-    'kind' | 'isLookup' | 'isExpensive' | 'body' | 'query'
-  > & {
-    query?: Field<Query>
-  },
-): Operation => ({ kind: 'read', isLookup: true, ...operation }) as Operation
+    Declared<ReadOperation<undefined, Query, Queryable>, undefined, Query, 'method'>,
+    'isLookup' | 'isExpensive'
+  >,
+): Operation => ({ kind: 'read', method: 'GET', isLookup: true, ...operation }) as Operation
 
+/** Declares a write, which answers 204 if nothing else stands in it. */
 export const writeOperation = <Record = undefined, Body = undefined, Query = object, Found = void, Prepared = void>(
-  operation: Omit<WriteOperation<Record, Body, Query, Found, Prepared>, 'kind' | 'body' | 'query'> & {
-    body?: Field<Body>
-    query?: Field<Query>
-  },
-): Operation => ({ kind: 'write', ...operation }) as Operation
+  operation: Declared<WriteOperation<Record, Body, Query, Found, Prepared>, Body, Query, 'success'>,
+): Operation => ({ kind: 'write', success: { status: 204 }, ...operation }) as Operation
 
 export const longOperation = <Body = undefined, Query = object>(
-  operation: Omit<LongOperation<Body, Query>, 'kind' | 'body' | 'query'> & { body?: Field<Body>; query?: Field<Query> },
+  operation: Declared<LongOperation<Body, Query>, Body, Query, never>,
 ): Operation => ({ kind: 'long', ...operation }) as Operation
 
 export const outwardOperation = <
@@ -266,10 +266,7 @@ export const outwardOperation = <
   Call = unknown,
   Result = unknown,
 >(
-  operation: Omit<OutwardOperation<Record, Body, Query, Found, Call, Result>, 'kind' | 'body' | 'query'> & {
-    body?: Field<Body>
-    query?: Field<Query>
-  },
+  operation: Declared<OutwardOperation<Record, Body, Query, Found, Call, Result>, Body, Query, never>,
 ): Operation => ({ kind: 'outward', ...operation }) as Operation
 
 export const permissionOf = (operation: Operation): Permission =>

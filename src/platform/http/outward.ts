@@ -1,7 +1,7 @@
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import { firstRow, type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
+import { type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { HttpDeps } from './deps.ts'
@@ -125,11 +125,9 @@ function endUnder(
 /** Finds the intent that the same request began under the key. Another request leaves the key free: it begins its own. */
 const findBegun = async (tx: Transaction, { key, hash }: KeyedRequest): Promise<Id | null> =>
   (
-    await firstRow<{ intent: Id }>(
-      tx,
-      sql`select intent_id as "intent" from outward_requests
-           where account_id = ${tx.account} and key = ${key} and request_hash = ${hash}`,
-    )
+    await tx.first<{ intent: Id }>(sql`
+      select intent_id as "intent" from outward_requests
+       where account_id = ${tx.account} and key = ${key} and request_hash = ${hash}`)
   )?.intent ?? null
 
 const noteBegun = (tx: Transaction, { key, hash }: KeyedRequest, intent: Id, realNow: string): void =>

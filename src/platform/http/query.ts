@@ -1,8 +1,7 @@
-import { described } from '../wire/described.ts'
-import { LEFT_OUT } from '../wire/left-out.ts'
+import { filter } from '../wire/left-out.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { invalid, type Problems } from '../../kernel/fault.ts'
-import { flag, instant, reference } from '../wire/fields.ts'
+import { date, flag, instant, reference } from '../wire/fields.ts'
 import { isJsonNumber, type Json, JsonNumber } from '../wire/json.ts'
 import { type BodyOf, type Field, objectOf, optional, type Properties, REFUSED, shown, word } from '../wire/read.ts'
 
@@ -32,31 +31,52 @@ const pagingNumber = (): Field<number> => ({
 })
 
 export const paging = {
-  page: described(optional(pagingNumber()), 'The page of the list, counted from 1.'),
-  page_size: described(optional(pagingNumber()), 'How many records a page has; more than 200 is taken as 200.'),
+  page: optional(pagingNumber(), 'The page of the list, counted from 1.'),
+  page_size: optional(pagingNumber(), 'How many records a page has; more than 200 is taken as 200.'),
 }
 
 const listing = {
   ...paging,
-  sort: described(
-    optional(word(['id', '-id'] as const)),
+  sort: optional(
+    word(['id', '-id'] as const),
     'The order of the list: `id` from the oldest record to the newest, `-id` from the newest to the oldest.',
   ),
-  total: described(
-    optional(flag()),
+  total: optional(
+    flag(),
     'With true the header `Total-Count` says how many records the list has; `10000+` where it is filtered and has more.',
   ),
 }
 
+/** The filter of lists by the days of their records, see `checkDates`. */
+export const dayFilter = {
+  startDate: optional(
+    date(),
+    'Limits the list to records of this day or later.',
+    'Left out, the list begins with the oldest.',
+  ),
+  endDate: optional(
+    date(),
+    'Limits the list to records of this day or earlier.',
+    'Left out, the list ends with the newest.',
+  ),
+} satisfies Properties
+
+/** Declares the first moment of what an answer is about. */
+export const fromFilter = <T>(moment: Field<T>) =>
+  optional(moment, 'Limits the answer to what happened on this day or later.', 'Left out, it begins with the oldest.')
+
+/** Declares the last. */
+export const toFilter = <T>(moment: Field<T>) =>
+  optional(moment, 'Limits the answer to what happened on this day or earlier.', 'Left out, it ends with the newest.')
+
 /** The filter of lists that know when their records were updated. */
 export const updateFilter = {
-  updatedSince: described(
-    optional(instant()),
-    'Limits the list to records that were created or changed at this instant or later, in real time; money on invoices counts. It is at most 5 minutes ahead, which counts as now; send what the header `Perennial-Until` answered last.',
-    LEFT_OUT.all,
+  updatedSince: filter(
+    instant(),
+    'records that were created or changed at this instant or later, in real time; money on invoices counts. It is at most 5 minutes ahead, which counts as now; send what the header `Perennial-Until` answered last',
   ),
-  after: described(
-    optional(reference()),
+  after: optional(
+    reference(),
     'Begins the list after the record with this identifier, whatever stands before it. The `Link` of a list that was asked with `updatedSince` has it, so that no record is missed or comes twice while others are added and deleted.',
     'Left out, the page is found by its number.',
   ),

@@ -118,7 +118,6 @@ export function readableKind<Row, Code extends string>(
     readOperation: (about) =>
       lookupOperation({
         ...about,
-        method: 'GET',
         path: `${path}/{${param}}`,
         success: { status: 200, schema: out.schema },
         read: async (db, context, { params }) => kind.answer(await kind.found(db, context, params), context),

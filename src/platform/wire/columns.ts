@@ -4,6 +4,7 @@ import { digitsOf } from '../../kernel/currencies.ts'
 import type { Decimal } from '../../kernel/decimal.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { JsonBytes } from './json-bytes.ts'
+import { meant } from './schema.ts'
 import { type NamedColumn, type TextSource, textWriter } from './text-writer.ts'
 import {
   decimalDigits,
@@ -12,7 +13,7 @@ import {
   listBytes,
   minorDigits,
   orNull,
-  outDate,
+  outDay,
   outList,
   outNumber,
   outObject,
@@ -189,10 +190,11 @@ export const answeredOnly = <Row, T>([shape, valueOf, source]: Column<Row, T>): 
 export const recordsColumn = <Row, Item>(
   item: RecordShape<Item>,
   itemsOf: (row: Row) => readonly Item[],
+  sentence?: string,
 ): Column<Row, string> => {
   const columnOf = ({ list }: RecordShape<Item>) =>
     [
-      { schema: list.schema, write: (text: string) => text },
+      meant({ schema: list.schema, write: (text: string) => text }, sentence),
       (row: Row, writing: Writing) => list.write(itemsOf(row), writing),
     ] as const
   const { recorded } = item
@@ -203,8 +205,9 @@ export const recordsColumn = <Row, Item>(
 export const arrivingColumn = <Row, Item>(
   item: RecordShape<Item>,
   portionsOf: (row: Row) => Portions<Item>,
+  sentence?: string,
 ): Column<Row, AsyncGenerator<string>> => [
-  { schema: item.list.schema, write: String },
+  meant({ schema: item.list.schema, write: String }, sentence),
   (row, writing) => item.list.pieces(portionsOf(row), writing),
 ]
 
@@ -212,8 +215,9 @@ export const arrivingColumn = <Row, Item>(
 export const recordColumn = <Row, Item>(
   item: Pick<RecordShape<Item>, 'schema' | 'write'>,
   itemOf: (row: Row) => Item,
+  sentence?: string,
 ): Column<Row, string> => [
-  { schema: item.schema, write: (text) => text },
+  meant({ schema: item.schema, write: (text: string) => text }, sentence),
   (row, writing) => item.write(itemOf(row), writing),
 ]
 
@@ -235,18 +239,18 @@ export const columnIn = <Part extends string, Row, T>(
 /** Declares a column of an amount of minor units in the currency of its row. */
 export const amountColumn = <Row extends { currency: string }>(
   minorOf: (row: Row) => bigint,
-  description?: string,
+  sentence?: string,
 ): Column<Row, Digits> => [
-  { ...outNumber(description), isAmount: true },
+  { ...outNumber(sentence), isAmount: true },
   (row) => minorDigits(minorOf(row), digitsOf(row.currency)),
 ]
 
 /** Declares the same of a property of the row as it stands. */
 export const ownAmount = <Name extends string>(
   name: Name,
-  description?: string,
+  sentence?: string,
 ): Column<{ readonly [K in Name]: bigint } & { currency: string }, Digits> => [
-  outNumber(description),
+  outNumber(sentence),
   (row) => minorDigits(row[name], digitsOf(row.currency)),
   { name, as: 'amount', currency: 'currency' },
 ]
@@ -255,9 +259,9 @@ export const ownAmount = <Name extends string>(
 export const amountIn = <Part extends string, Name extends string>(
   part: Part,
   name: Name,
-  description?: string,
+  sentence?: string,
 ): Column<{ readonly [K in Part]: { readonly [N in Name]: bigint } } & { digits: number }, Digits> => [
-  outNumber(description),
+  outNumber(sentence),
   (row) => minorDigits(row[part][name], row.digits),
   { part, name, as: 'amount' },
 ]
@@ -265,22 +269,25 @@ export const amountIn = <Part extends string, Name extends string>(
 /** Declares a column of a decimal as it stands in the row. */
 export const ownDecimal = <Name extends string>(
   name: Name,
-  description?: string,
+  sentence?: string,
 ): Column<{ readonly [K in Name]: Decimal }, Digits> => [
-  outNumber(description),
+  outNumber(sentence),
   (row) => decimalDigits(row[name]),
   { name, as: 'decimal' },
 ]
 
 /** Declares a column of a calendar date, written in the zone of the reader's account. */
-export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate): Column<Row, string> => [
-  outDate('Calendar date'),
+export const dayColumn = <Row>(dayOf: (row: Row) => IsoDate, sentence?: string): Column<Row, string> => [
+  outDay(sentence),
   (row, { timeZone }) => dateWithOffset(dayOf(row), timeZone),
 ]
 
 /** Declares the same of a property of the row as it stands. */
-export const ownDay = <Name extends string>(name: Name): Column<{ readonly [K in Name]: IsoDate }, string> => [
-  outDate('Calendar date'),
+export const ownDay = <Name extends string>(
+  name: Name,
+  sentence?: string,
+): Column<{ readonly [K in Name]: IsoDate }, string> => [
+  outDay(sentence),
   (row, { timeZone }) => dateWithOffset(row[name], timeZone),
   { name, as: 'day' },
 ]
@@ -288,9 +295,9 @@ export const ownDay = <Name extends string>(name: Name): Column<{ readonly [K in
 /** Declares a column of a calendar date that may be absent. */
 export const optionalDayColumn = <Row>(
   dayOf: (row: Row, writing: Writing) => IsoDate | null,
-  description = 'Calendar date',
+  sentence?: string,
 ): Column<Row, string | null> => [
-  orNull(outDate(description)),
+  orNull(outDay(sentence)),
   (row, writing) => {
     const day = dayOf(row, writing)
     return day === null ? null : dateWithOffset(day, writing.timeZone)

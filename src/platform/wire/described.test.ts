@@ -16,9 +16,9 @@ const sentencesOf = ({ schema }: { schema: { [keyword: string]: unknown } }) =>
 
 test('a field has its meaning, then how it is written, what else it is called, and what leaving it out means', () => {
   const inputs = {
-    Day: described(optional(date(), 'Date'), 'The day of the note.', LEFT_OUT.today),
+    Day: optional(date(), 'The day of the note.', LEFT_OUT.today, ['Date']),
     Note: leftOut(optional(text({ description: 'A note of your own' })), LEFT_OUT.none),
-    Name: described(required(text()), 'The name.'),
+    Name: required(text(), 'The name.'),
   }
   const { Day, ...others } = sentencesOf(objectOf(inputs))
   expect(Day).toMatch(
@@ -29,8 +29,8 @@ test('a field has its meaning, then how it is written, what else it is called, a
 
 test('a body that shares its fields with another says what differs when one is left out', () => {
   const inputs = {
-    Note: described(optional(text()), 'A note.', LEFT_OUT.none),
-    Name: described(required(text()), 'A name.'),
+    Note: optional(text(), 'A note.', LEFT_OUT.none),
+    Name: required(text(), 'A name.'),
   }
   expect(sentencesOf(objectOf(whenLeftOut(inputs, { Note: LEFT_OUT.cleared })))).toEqual({
     Note: 'A note. Left out, it is cleared.',
@@ -45,18 +45,15 @@ test('a column that is described once more has the second meaning alone, and is 
     amountMinor: bigint
     currency: string
   }
-  const Note = described(
-    recordShape<Row>()(undefined, { Note: [orNull(outText()), ({ note }) => note] }).columns['Note']!,
-    'A note.',
-  )
+  const { Note } = recordShape<Row>()(undefined, { Note: [orNull(outText('A note.')), ({ note }) => note] }).columns
   const shape = recordShape<Row>()(undefined, {
-    Note: described(Note, 'The note of the refund.'),
+    Note: described(Note!, 'The note of the refund.'),
     Amount: described(
       amountColumn(({ amountMinor }) => amountMinor, 'With tax'),
       'The amount.',
     ),
   })
-  expect(sentencesOf(shape)).toEqual({ Note: 'The note of the refund.', Amount: 'The amount. With tax' })
+  expect(sentencesOf(shape)).toEqual({ Note: 'The note of the refund.', Amount: 'The amount.' })
   expect(shape.columns['Amount']![0].isAmount).toBe(true)
   expect(
     shape.write({ note: null, amountMinor: 1050n, currency: 'EUR' }, { timeZone: 'UTC', today: '2027-01-01' }),

@@ -1,6 +1,6 @@
 import type { Column } from './columns.ts'
 import type { Field, Property } from './read.ts'
-import { describedAs, type Schema } from './schema.ts'
+import { meant, type Schemed } from './schema.ts'
 import type { Shape } from './write.ts'
 
 /** Sentences of the reference, beside what they are about: a field of a body or an answer, a column, a parameter. */
@@ -19,21 +19,11 @@ export function described(
 ): Column<unknown> | AnyProperty | Schemed {
   if (isColumn(declared)) {
     const [shape, ...rest] = declared
-    return [meaning(shape, sentence), ...rest]
+    return [meant(shape, sentence), ...rest]
   }
   return 'presence' in declared
     ? { ...declared, sentence, ...(leftOut === undefined ? {} : { leftOut }) }
-    : meaning(declared, sentence)
-}
-
-interface Schemed {
-  schema: Schema
-  plain?: Schema
-}
-
-function meaning<S extends Schemed>(declared: S, sentence: string): S {
-  const { plain = declared.schema } = declared
-  return { ...declared, plain, schema: describedAs(plain, sentence) }
+    : meant(declared, sentence)
 }
 
 const isColumn = (declared: Column<unknown> | object): declared is Column<unknown> => Array.isArray(declared)

@@ -9,4 +9,4 @@ const GL_CODE_MAX = 100
 export const glCode = (description?: string): Field<string> =>
   text({ max: GL_CODE_MAX, takesNumbers: true, ...(description === undefined ? {} : { description }) })
 
-export const outGlCode = (description: string): Shape<string | null> => orNull(outText({ description }))
+export const outGlCode = (description: string): Shape<string | null> => orNull(outText(description))

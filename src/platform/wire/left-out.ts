@@ -1,4 +1,5 @@
-import type { Properties } from './read.ts'
+import { type Field, optional, type Properties } from './read.ts'
+import { search } from './search.ts'
 
 /**
  * Sentences of the reference about leaving a field or a parameter out. They stand in words and not as `default`: generated clients take a field with a
@@ -27,6 +28,17 @@ export const LEFT_OUT = {
   all: 'Left out, all are listed.',
   ofAll: 'Left out, those of all are listed.',
 } as const
+
+/** Declares a parameter that limits a list to some records, named as in a sentence: the package with this code. Left out, all are listed. */
+export const filter = <T>(field: Field<T>, records: string, aliases?: readonly string[]) =>
+  optional(field, `Limits the list to ${records}.`, LEFT_OUT.all, aliases)
+
+/** Declares a search of a list, of which records may also be found by the words of their customer. */
+export const searchOfCustomers = () =>
+  filter(
+    search(),
+    'records that are found by these words, each the beginning of one of theirs, or, where no record bears them all itself, of its customer; letter case, accents and signs do not count',
+  )
 
 /** Returns the properties of a body with what leaving some of them out means in it. */
 export const whenLeftOut = <P extends Properties>(

@@ -19,7 +19,10 @@ const Body = objectOf(
     Memo: optional(text()),
     isActive: optional(flag()),
     groupID: optional(reference()),
-    allocations: optional(listOf(Charge, { max: 3, what: 'allocations' }), 'Allocations', 'LinkedAllocations'),
+    allocations: optional(listOf(Charge, { max: 3, what: 'allocations' }), undefined, undefined, [
+      'Allocations',
+      'LinkedAllocations',
+    ]),
     Kind: optional(word(['unit', 'opt-in'] as const, { anyCase: true })),
     Password: optional(text({ max: 5 })),
   },

@@ -47,8 +47,8 @@ export interface Property<T, Presence extends 'required' | 'optional'> {
   /** A required field that null (or blank) clears: only left out it is refused. */
   isCleared?: true
   /** The meaning of the field, for the reference, and of leaving it out. */
-  sentence?: string
-  leftOut?: string
+  sentence?: string | undefined
+  leftOut?: string | undefined
 }
 
 export type Properties = Record<string, Property<unknown, 'required' | 'optional'>>
@@ -71,20 +71,26 @@ export type BodyOf<P extends Properties> = {
     : never
 }
 
-export const required = <T>(field: Field<T>, ...aliases: string[]): Property<T, 'required'> => ({
-  field,
-  presence: 'required',
-  aliases,
-})
-export const requiredOrNull = <T>(field: Field<T>): Property<T | null, 'required'> => ({
-  ...(required(field) as Property<T | null, 'required'>),
+/** Declares a field that has to be sent, with its meaning. */
+export const required = <T>(
+  field: Field<T>,
+  sentence?: string,
+  aliases: readonly string[] = [],
+): Property<T, 'required'> => ({ field, presence: 'required', sentence, aliases })
+
+/** Declares a field that has to be sent, where null clears it. */
+export const requiredOrNull = <T>(field: Field<T>, sentence?: string): Property<T | null, 'required'> => ({
+  ...(required(field, sentence) as Property<T | null, 'required'>),
   isCleared: true,
 })
-export const optional = <T>(field: Field<T>, ...aliases: string[]): Property<T, 'optional'> => ({
-  field,
-  presence: 'optional',
-  aliases,
-})
+
+/** Declares a field that may be left out, with its meaning and that of leaving it out. */
+export const optional = <T>(
+  field: Field<T>,
+  sentence?: string,
+  leftOut?: string,
+  aliases: readonly string[] = [],
+): Property<T, 'optional'> => ({ field, presence: 'optional', sentence, leftOut, aliases })
 
 /** Returns a value as a message may repeat it: short, and never a secret. */
 export function shown(value: Json, context: ReadContext): string {

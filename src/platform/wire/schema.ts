@@ -35,6 +35,19 @@ export const nullable = (schema: Schema): Schema => {
 export const describedAs = (schema: Schema, sentence: string): Schema =>
   withSentences(schema, [sentence, schema['description']])
 
+export interface Schemed {
+  schema: Schema
+  /** The schema without the meaning of the field that it has. */
+  plain?: Schema
+}
+
+/** Gives a declaration the meaning of its field, where there is a sentence of it, in place of any that it has. */
+export function meant<S extends Schemed>(declared: S, sentence: string | undefined): S {
+  if (sentence === undefined) return declared
+  const { plain = declared.schema } = declared
+  return { ...declared, plain, schema: describedAs(plain, sentence) }
+}
+
 /** Adds a sentence behind the description of a schema. */
 export const alsoDescribedAs = (schema: Schema, sentence: string): Schema =>
   withSentences(schema, [schema['description'], sentence])

@@ -22,6 +22,7 @@ export const SHARED = {
   TermType: 'The unit of `Term`.',
   TaxName: 'The name of the tax.',
   Perc: 'The rate as a fraction: `0.19` is 19 %.',
+  PercAnswered: 'The rate as a fraction: `0.19` is 19 %. A fraction from 0 to 1.',
   Taxes: 'The taxes, each with its rate and amount.',
   NoteAmount: 'The amount of the note, taxes included.',
   CreditNumber: 'The number of the credit note.',

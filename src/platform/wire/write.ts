@@ -1,11 +1,11 @@
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import { minorToDecimal } from '../../kernel/money.ts'
 import { JsonBytes } from './json-bytes.ts'
-import { asComponent, nullable, type Schema } from './schema.ts'
+import { asComponent, meant, nullable, type Schema } from './schema.ts'
 
 /**
  * How answers are written: one declaration gives the type that a mapper must return, the JSON text and the OpenAPI schema.
- * Numbers are written from digits. A field that is not declared is never sent; one that is missing is a bug (500).
+ * Each takes the meaning of its field last. Numbers are written from digits. A field that is not declared is never sent; one that is missing is a bug (500).
  */
 export interface Shape<T> {
   schema: Schema
@@ -57,43 +57,53 @@ const SAFE_TEXT = /^[\x20\x21\x23-\x5b\x5d-\x7e\u00a0-\ud7ff]*$/
 /** Writes a text, escaped where it has to be. */
 export const writeText = (value: string): string => (SAFE_TEXT.test(value) ? `"${value}"` : JSON.stringify(value))
 
-export const outText = (schema: Schema = {}): Shape<string> => shape({ type: 'string', ...schema }, writeText, 'text')
-export const outFlag = (description?: string): Shape<boolean> =>
-  shape({ type: 'boolean', ...(description ? { description } : {}) }, (value) => (value ? 'true' : 'false'), 'flag')
-export const outId = (description?: string): Shape<bigint> =>
-  shape(
-    { type: 'integer', format: 'int64', ...(description ? { description } : {}) },
-    (value) => value.toString(),
-    'digits',
+export const outText = (sentence?: string, schema: Schema = {}): Shape<string> =>
+  meant(shape({ type: 'string', ...schema }, writeText, 'text'), sentence)
+export const outFlag = (sentence?: string): Shape<boolean> =>
+  meant(
+    shape({ type: 'boolean' }, (value) => (value ? 'true' : 'false'), 'flag'),
+    sentence,
   )
-export const outInteger = (schema: Schema = {}): Shape<number> =>
-  shape({ type: 'integer', ...schema }, (value) => value.toString(), 'digits')
+export const outId = (sentence?: string): Shape<bigint> =>
+  meant(
+    shape({ type: 'integer', format: 'int64' }, (value) => value.toString(), 'digits'),
+    sentence,
+  )
+export const outInteger = (sentence?: string, schema: Schema = {}): Shape<number> =>
+  meant(
+    shape({ type: 'integer', ...schema }, (value) => value.toString(), 'digits'),
+    sentence,
+  )
 /** Declares money, prices, quantities and rates: written digit by digit. */
-export const outNumber = (description?: string): Shape<Digits> =>
-  shape({ type: 'number', ...(description ? { description } : {}) }, (value) => value)
+export const outNumber = (sentence?: string): Shape<Digits> => meant(shape({ type: 'number' }, String), sentence)
 /** Declares an instant or a calendar date as the interface writes them. */
-export const outDate = (description?: string): Shape<string> =>
-  shape(
-    { type: 'string', format: 'date-time', ...(description ? { description } : {}) },
-    (value) => `"${value}"`,
-    'date',
+export const outDate = (sentence?: string, schema: Schema = {}): Shape<string> =>
+  meant(
+    shape({ type: 'string', format: 'date-time', ...schema }, (value) => `"${value}"`, 'date'),
+    sentence,
   )
-export const outWord = <W extends string>(words: readonly W[]): Shape<W> =>
-  shape({ type: 'string', enum: [...words] }, writeText, 'text')
+export const outInstant = (sentence?: string): Shape<string> => outDate(sentence, { description: 'Instant' })
+export const outDay = (sentence?: string): Shape<string> => outDate(sentence, { description: 'Calendar date' })
+export const outWord = <W extends string>(words: readonly W[], sentence?: string): Shape<W> =>
+  meant(shape({ type: 'string', enum: [...words] }, writeText, 'text'), sentence)
 
 /** Declares a value that may be absent: it is then null, never left out. */
 export const orNull = <T>(inner: Shape<T>): Shape<T | null> => ({
   ...shape<T | null>(nullable(inner.schema), (value) => (value === null ? 'null' : inner.write(value)), inner.looks),
+  ...(inner.plain ? { plain: nullable(inner.plain) } : {}),
   hasNull: true,
 })
 
-export const outList = <T>(item: Shape<T>): PiecedShape<readonly T[]> => ({
-  ...shape({ type: 'array', items: item.schema }, (values: readonly T[]) => {
-    let text = '['
-    for (let index = 0; index < values.length; index += 1)
-      text += (index === 0 ? '' : ',') + item.write(values[index] as T)
-    return `${text}]`
-  }),
+export const outList = <T>(item: Shape<T>, sentence?: string): PiecedShape<readonly T[]> => ({
+  ...meant(
+    shape({ type: 'array', items: item.schema }, (values: readonly T[]) => {
+      let text = '['
+      for (let index = 0; index < values.length; index += 1)
+        text += (index === 0 ? '' : ',') + item.write(values[index] as T)
+      return `${text}]`
+    }),
+    sentence,
+  ),
   pieces: (value) =>
     listPieces(isArriving(value) ? (value as Portions<T>) : [value as readonly T[]], (entry) => item.write(entry)),
 })
