@@ -188,10 +188,8 @@ export const beginDays = async (
   days: IsoDate[],
   countMax: number,
 ): Promise<number | null> => {
-  const { n } = await oneRow<{ n: bigint | null }>(
-    db,
-    sql`select begin_days(${zones}::text[], ${days}::date[], ${countMax}::integer) as "n"`,
-  )
+  const n = await db.value<bigint | null>(sql`
+    select begin_days(${zones}::text[], ${days}::date[], ${countMax}::integer) as "n"`)
   return n === null ? null : Number(n)
 }
 

@@ -1,7 +1,7 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { bigints, byteas, dates } from '../../platform/database/columns.ts'
-import { firstRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { column, sql } from '../../platform/database/sql.ts'
 
 /**
@@ -117,9 +117,7 @@ export interface RecordedLine {
  * reference of the bank, the sum of which it is a part, or a part of which it is the sum. Parts of one sum are no rivals.
  */
 export const findRecordedAlike = (tx: Transaction, { id, fileId }: { id: Id; fileId: Id }) =>
-  firstRow<RecordedLine>(
-    tx,
-    sql`
+  tx.first<RecordedLine>(sql`
     with own as (
       select l.result_line_id, l.likeness, l.has_bank_reference, l.same_as, l.entry_key, l.is_sum from result_lines l
        where l.account_id = ${tx.account} and l.result_line_id = ${id})
@@ -134,5 +132,4 @@ export const findRecordedAlike = (tx: Transaction, { id, fileId }: { id: Id; fil
         union all
         select l.* from result_lines l where l.account_id = ${tx.account} and l.entry_key = own.entry_key and l.is_sum <> own.is_sum) r
      where r.state = 'applied' and r.kind = 'credit' and r.result_file_id <> ${fileId}
-     order by r.result_line_id limit 1`,
-  )
+     order by r.result_line_id limit 1`)

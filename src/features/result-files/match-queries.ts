@@ -50,12 +50,10 @@ export const listSentPayments = async (tx: Transaction, ids: readonly Id[]): Pro
   }))
 
 /** Lists the customers of payments, whose locks come before what is read of the payments. */
-export const listCustomersOfPayments = async (tx: Transaction, ids: readonly Id[]): Promise<CustomerId[]> =>
-  (
-    await tx.rows<{ id: CustomerId }>(sql`
-      select distinct l.customer_id as "id" from batch_lines l
-       where l.account_id = ${tx.account} and l.payment_id = any(${bigintList(ids)}::bigint[])`)
-  ).map(({ id }) => id)
+export const listCustomersOfPayments = (tx: Transaction, ids: readonly Id[]): Promise<CustomerId[]> =>
+  tx.values<CustomerId>(sql`
+    select distinct l.customer_id as "id" from batch_lines l
+     where l.account_id = ${tx.account} and l.payment_id = any(${bigintList(ids)}::bigint[])`)
 
 /** Lists batches that left, of whichever gateway, by their tokens, without their payments. */
 export const listSentBatches = (tx: Transaction, tokens: readonly string[]) =>
@@ -148,12 +146,10 @@ export type FileOfLines = Pick<ResultFile, 'id' | 'gatewayId'>
 /** Lists which of some invoices stand in a credit of the file, or in an open one of any. */
 export const listProposedInvoices = async (tx: Transaction, fileId: Id, ids: readonly Id[]): Promise<Set<Id>> =>
   new Set(
-    (
-      await tx.rows<{ id: Id }>(sql`
-        select distinct r.invoice_id as "id" from result_lines r
-         where r.account_id = ${tx.account} and r.invoice_id = any(${bigintList(ids)}::bigint[]) and r.kind = 'credit'
-           and (r.state = 'open' or r.result_file_id = ${fileId})`)
-    ).map(({ id }) => id),
+    await tx.values<Id>(sql`
+      select distinct r.invoice_id as "id" from result_lines r
+       where r.account_id = ${tx.account} and r.invoice_id = any(${bigintList(ids)}::bigint[]) and r.kind = 'credit'
+         and (r.state = 'open' or r.result_file_id = ${fileId})`),
   )
 
 /** Returns the condition that the payment of a line waits for no person: no open line names or proposes it as a return, or has an unclear status for it or for its batch. */

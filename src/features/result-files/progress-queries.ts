@@ -1,6 +1,6 @@
 import type { Id } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import { oneRow, type Transaction } from '../../platform/database/database.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import type { Counts } from './queries.ts'
 import type { EntryProgress } from './rules.ts'
@@ -18,12 +18,10 @@ export interface FileProgress extends EntryProgress {
 }
 
 export const getFileProgress = (tx: Transaction, id: Id): Promise<FileProgress> =>
-  oneRow<FileProgress>(
-    tx,
-    sql`select is_line_started as "isLineStarted", is_line_begun as "isLineBegun", begun_batches as "begunBatches",
-               entry_counted_minor as "countedMinor", has_unknown_part as "hasUnknownPart", is_entry_known as "isKnown"
-          from result_files where account_id = ${tx.account} and result_file_id = ${id}`,
-  )
+  tx.one<FileProgress>(sql`
+    select is_line_started as "isLineStarted", is_line_begun as "isLineBegun", begun_batches as "begunBatches",
+           entry_counted_minor as "countedMinor", has_unknown_part as "hasUnknownPart", is_entry_known as "isKnown"
+      from result_files where account_id = ${tx.account} and result_file_id = ${id}`)
 
 /** Adds what became of some lines, in the transaction that wrote it. */
 export const sendFileProgress = (

@@ -1,6 +1,6 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
-import { countOf, firstRow, oneRow, type Queryable, type Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, byteas, dates } from '../../platform/database/columns.ts'
 import { column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
@@ -51,16 +51,12 @@ const fileColumns = (account: AccountId): Fragment => fragment`
     where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') as "open"`
 
 export const findResultFile = (db: Queryable, account: AccountId, id: Id) =>
-  firstRow<ResultFile>(
-    db,
-    sql`select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.result_file_id = ${id}`,
-  )
+  db.first<ResultFile>(sql`
+    select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.result_file_id = ${id}`)
 
 export const findFileByHash = (db: Queryable, account: AccountId, gatewayId: Id, sha256: Buffer) =>
-  firstRow<ResultFile>(
-    db,
-    sql`select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.gateway_id = ${gatewayId} and f.sha256 = ${sha256}`,
-  )
+  db.first<ResultFile>(sql`
+    select ${fileColumns(account)} from result_files f where f.account_id = ${account} and f.gateway_id = ${gatewayId} and f.sha256 = ${sha256}`)
 
 export interface FileFilter {
   /** Whether some of its lines still wait for a person. */
@@ -89,25 +85,18 @@ export const listResultFiles = (
      order by f.result_file_id ${inPage(start, limit)}`)
 
 export const countResultFiles = (db: Queryable, account: AccountId, filter: FileFilter) =>
-  countOf(
-    db,
-    sql`select count(*) as "n" from result_files f where f.account_id = ${account} ${wanted(account, filter)}`,
-  )
+  db.count(sql`select count(*) as "n" from result_files f where f.account_id = ${account} ${wanted(account, filter)}`)
 
 export type NewFile = Pick<
   ResultFile,
   'gatewayId' | 'sha256' | 'format' | 'unmatched' | 'otherAccounts' | 'statusMissing' | 'isFinished'
 >
 
-export const insertResultFile = async (tx: Transaction, file: NewFile, now: Instant): Promise<Id> =>
-  (
-    await oneRow<{ id: Id }>(
-      tx,
-      sql`insert into result_files (account_id, gateway_id, sha256, format, created_at, unmatched, payments, other_accounts, status_missing, finished_at)
-          values (${tx.account}, ${file.gatewayId}, ${file.sha256}, ${file.format}, ${now}, ${file.unmatched}, ${file.sha256 === null ? null : 0},
-                  ${file.otherAccounts}, ${file.statusMissing}, ${file.isFinished ? now : null}) returning result_file_id as "id"`,
-    )
-  ).id
+export const insertResultFile = (tx: Transaction, file: NewFile, now: Instant): Promise<Id> =>
+  tx.value<Id>(sql`
+    insert into result_files (account_id, gateway_id, sha256, format, created_at, unmatched, payments, other_accounts, status_missing, finished_at)
+    values (${tx.account}, ${file.gatewayId}, ${file.sha256}, ${file.format}, ${now}, ${file.unmatched}, ${file.sha256 === null ? null : 0},
+            ${file.otherAccounts}, ${file.statusMissing}, ${file.isFinished ? now : null}) returning result_file_id as "id"`)
 
 export const finishResultFile = (tx: Transaction, id: Id, now: Instant) =>
   tx.rows(sql`
@@ -156,22 +145,18 @@ export const listLinesOfFile = (db: Queryable, account: AccountId, fileId: Id, a
      order by l.result_line_id limit ${limit}`)
 
 export async function lockListedLine(tx: Transaction, fileId: Id, id: Id): Promise<ListedLine | undefined> {
-  return firstRow<ListedLine>(
-    tx,
-    sql`select ${lineColumns(tx.account)} from result_lines l
-         where l.account_id = ${tx.account} and l.result_file_id = ${fileId} and l.result_line_id = ${id} for no key update of l`,
-  )
+  return tx.first<ListedLine>(sql`
+    select ${lineColumns(tx.account)} from result_lines l
+     where l.account_id = ${tx.account} and l.result_file_id = ${fileId} and l.result_line_id = ${id} for no key update of l`)
 }
 
 /** Draws identifiers of lines, ascending: their texts are sealed for them before they are written. */
 export const drawLineIds = async (tx: Transaction, count: number): Promise<Id[]> =>
   (
-    await tx.rows<{ id: Id }>(
+    await tx.values<Id>(
       sql`select nextval('result_lines_result_line_id_seq') as "id" from generate_series(1, ${count})`,
     )
-  )
-    .map(({ id }) => id)
-    .sort(byIdentifier)
+  ).sort(byIdentifier)
 
 /** Line as it is written, with the hashes that later lines are compared by, in hex. */
 export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & {

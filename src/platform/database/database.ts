@@ -179,22 +179,6 @@ export const WHOLE_STATEMENT_MS = 24 * 3_600_000
 export const orTooMany = ({ rowsMax }: Queryable): Fragment =>
   rowsMax === undefined ? NOTHING : fragment`limit ${rowsMax + 1}`
 
-/** Returns the first row of a statement, undefined when it has none. */
-export async function firstRow<Row>(db: Queryable, statement: Statement): Promise<Row | undefined> {
-  return (await db.rows<Row>(statement))[0]
-}
-
-/** Returns the one row that a statement always has. */
-export async function oneRow<Row>(db: Queryable, statement: Statement): Promise<Row> {
-  const [row] = await db.rows<Row>(statement)
-  assert(row !== undefined, `one row is answered by ${statement.text}`)
-  return row
-}
-
-/** Returns the number that a statement `select count(*) as "n" …` answers. */
-export const countOf = async (db: Queryable, statement: Statement): Promise<number> =>
-  Number((await oneRow<{ n: bigint }>(db, statement)).n)
-
 /** Reads of one account that show one moment. */
 export interface Snapshot extends Queryable {
   /** The rows of a statement, so many at a time: what has been handed on need not be kept. */

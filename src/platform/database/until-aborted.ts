@@ -1,7 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import type pg from 'pg'
 import { isQuiet, requestCancel } from './cancel.ts'
-import type { Database, StatementsOfPart, Transaction } from './database.ts'
+import { BY_ROWS, type Database, type StatementsOfPart, type Transaction } from './database.ts'
 
 /** Transactions of callers who may hang up: the statement that runs is ended then, nothing more is sent, and nothing of the transaction is left. */
 
@@ -85,6 +85,7 @@ function heeding(tx: Transaction, signal: AbortSignal): Transaction {
     }
   }
   const heeded = (statements: StatementsOfPart): StatementsOfPart => ({
+    ...BY_ROWS,
     rows: async (statement) => heed(statements.rows)(statement) as never,
     grouped: async (ofMany, items, isOf) => heed(statements.grouped)(ofMany, items, isOf as never) as never,
     send: heed(statements.send),
