@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { takeEventMark } from '../src/features/events/seal-queries.ts'
 import { sealEvents } from '../src/features/events/seal.ts'
-import { sumDays } from '../src/features/ledger/days-queries.ts'
+import { sumDays } from '../src/features/ledger/mark-queries.ts'
 import type { Connection } from '../src/platform/database/database.ts'
 import { bundled, run } from './measure/children.ts'
 import { asOwner, type BenchServer, openAsService, settle, startServer } from './measure/database.ts'

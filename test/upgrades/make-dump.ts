@@ -215,7 +215,7 @@ async function make(): Promise<void> {
 /** Lets the program sum its ledger by day, count its lists and verify and seal every account, as a night of its worker does. */
 async function night(): Promise<void> {
   const { openDatabase } = await import(join(program, 'src/platform/database/open-database.ts'))
-  const { sumDays } = await import(join(program, 'src/features/ledger/days-queries.ts'))
+  const { sumDays } = await import(join(program, 'src/features/ledger/mark-queries.ts'))
   const { verifyNightly } = await import(join(program, 'src/checks.ts'))
   const db = openDatabase({ host, port, user, database: 'billing' }, { role: 'perennial_app', poolSize: 4 })
   // The first look notes what has been drawn, a later one finds that nobody draws any more.

@@ -1,4 +1,4 @@
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import type { ComponentType } from '../../engine/subscription/components.ts'
 import type { Instant, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'

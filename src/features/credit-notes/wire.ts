@@ -34,7 +34,7 @@ import {
   withoutListWhereAutoApply,
 } from '../money/allocation-wire.ts'
 import type { NegativeEdit } from '../money/negative-adjustments.ts'
-import type { ExplainedNote } from '../money/explain-credit-note.ts'
+import type { ExplainedNote } from '../money/note-paper.ts'
 
 const editing = {
   customerID: required(requiredReference(), identifies('customer')),

@@ -12,7 +12,7 @@ import { deleteDraftsOf } from '../invoices/manual.ts'
 import { removeMethodsOf } from '../payment-methods/actions.ts'
 import { abandonIntentsOf } from '../payment-methods/removal.ts'
 import { deleteRecurringOf } from '../recurring-invoices/queries.ts'
-import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
+import { deleteEndedSubscriptions } from '../subscriptions/state-queries.ts'
 import { anonymiseCustomer } from './anonymise.ts'
 import { noContent } from '../../platform/http/answer.ts'
 

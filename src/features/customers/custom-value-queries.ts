@@ -1,4 +1,4 @@
-import { notingChanged } from '../events/update-queries.ts'
+import { notingChanged } from '../events/queries.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'

@@ -1,4 +1,4 @@
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import { searchCustomers } from '../finding/search.ts'
 import { countFound, foundCondition, type FoundRecords, listFound, sendDeletedWords } from '../finding/word-queries.ts'
 import { assert } from '../../kernel/assert.ts'

@@ -2,10 +2,9 @@ import { introduced } from '../../platform/http/tags.ts'
 import { writingOf } from '../../kernel/context.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import type { Operation } from '../../platform/http/operation.ts'
-import { type ComposeDeps, eventPortions } from './compose.ts'
+import { type ComposeDeps, eventFilters, eventPortions, eventShape, typesOfRecord } from './wire.ts'
 import { EVENTS } from './packed.ts'
 import { countEvents, listEvents } from './queries.ts'
-import { eventFilters, eventShape, typesOfRecord } from './wire.ts'
 
 /** Declares the operations of the audit log: every change of the account, oldest first. */
 export const eventOperations = <Kept>(deps: ComposeDeps<Kept>): Operation[] => [

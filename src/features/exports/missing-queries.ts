@@ -4,7 +4,7 @@ import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/datab
 import { IS_OF_PACKAGE } from '../reports/line-queries.ts'
 import { type BatchScope, HAS_LINES, INVOICE_OF_MOVE, METHOD_OF_MOVE, moved, NOTE_OF_MOVE } from './moves-queries.ts'
 import { ITEMS } from './source-queries.ts'
-import { writtenOutCharges } from '../invoices/charge-queries.ts'
+import { writtenOutCharges } from '../invoices/state-queries.ts'
 
 /** Codes that a batch lacks, where no code of the account stands in for it: found in one pass before anything is written. */
 

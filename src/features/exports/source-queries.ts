@@ -4,7 +4,7 @@ import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { IS_OF_PACKAGE } from '../reports/line-queries.ts'
-import { writtenOutCharges } from '../invoices/charge-queries.ts'
+import { writtenOutCharges } from '../invoices/state-queries.ts'
 
 /** Lines and taxes that revenue is of, with the codes of their packages, components and rules. */
 

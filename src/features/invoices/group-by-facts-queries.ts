@@ -4,7 +4,7 @@ import { PAGE_ENDS, type PageEnds, type Span } from '../../platform/checks/pages
 import type { Queryable } from '../../platform/database/database.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { ListLineIdentifiers } from '../ledger/line-identifiers.ts'
+import type { ListLineIdentifiers } from '../ledger/post-in-bulk.ts'
 import { bracketsOf, type PricedBracketsJson } from '../components/brackets.ts'
 import type { Charge } from './queries.ts'
 

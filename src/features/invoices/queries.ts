@@ -1,5 +1,5 @@
 import type { Spread } from '../components/bracket-words.ts'
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import { foundCondition, type FoundRecords, type Searched } from '../finding/word-queries.ts'
 import type { ChargeKind } from '../../engine/subscription/charges.ts'
 import type { PricedBrackets } from '../../engine/subscription/pricing.ts'

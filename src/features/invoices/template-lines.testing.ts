@@ -1,6 +1,6 @@
 import type { TestClient, TestService } from '../../../test/support/app.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-import { addCredited } from './charge-queries.ts'
+import { addCredited } from './state-queries.ts'
 
 /** Writes the lines of all invoices of customers out as rows, by giving nothing back of them. */
 export const writeOut = (

@@ -3,7 +3,7 @@ import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import { keyOf } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { IdRange } from '../../platform/database/draw-ids.ts'
-import type { LineIdentifiers } from '../ledger/line-identifiers.ts'
+import type { LineIdentifiers } from '../ledger/post-in-bulk.ts'
 import { chargeRow, type NewInvoice, taxRow } from './issue.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 import {

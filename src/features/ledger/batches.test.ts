@@ -5,8 +5,7 @@ import { reported, tamperWith } from '../verification/tamper.testing.ts'
 import { COUNTED_LISTS } from '../../duties.ts'
 import { sealLists } from '../../platform/database/housekeeping.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { sumDays } from './days-queries.ts'
-import { takeLedgerMark } from './mark-queries.ts'
+import { sumDays, takeLedgerMark } from './mark-queries.ts'
 import { sealLedger } from './seal.ts'
 
 /**

@@ -8,8 +8,13 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { listMisplacedBatches } from './checks-queries.ts'
 import { BATCHES_AT_ONCE, fromMark, membersOf, shapeIdsOf, shapeReader, type StoredShape } from './group-by-facts.ts'
 import { listPostingPacks, type StoredPack } from './group-by-facts-queries.ts'
-import { type InvoiceRange, joinedIdentifiers, type ListLineIdentifiers } from './line-identifiers.ts'
-import { hashOfPack, hashOfTemplate } from './post-in-bulk.ts'
+import {
+  hashOfPack,
+  hashOfTemplate,
+  type InvoiceRange,
+  joinedIdentifiers,
+  type ListLineIdentifiers,
+} from './post-in-bulk.ts'
 
 /** Batches of postings (decision 33): nothing in them was changed, and each of their invoices stands for what is posted of it. */
 

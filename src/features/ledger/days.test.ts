@@ -4,7 +4,7 @@ import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { invoiceOf, moneyShop } from '../money/money.testing.ts'
-import { sumDays } from './days-queries.ts'
+import { sumDays } from './mark-queries.ts'
 import { daySummer } from './days.testing.ts'
 
 /** The ledger by day: its sums follow whoever commits, and nobody waits for them. */

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, expect } from 'vitest'
 import type { TestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
-import { sumDays } from './days-queries.ts'
+import { sumDays } from './mark-queries.ts'
 
 const SEQUENCE = `pg_get_serial_sequence('perennial.ledger_rows', 'entry_id')`
 

@@ -1,5 +1,5 @@
 import type { Duty } from '../../platform/duty.ts'
-import { sumDays } from './days-queries.ts'
+import { sumDays } from './mark-queries.ts'
 
 /** Sums the ledger by day, as far as nothing can be posted any more. */
 export const sumDaysDuty: Duty = {

@@ -1,5 +1,8 @@
-import type { Queryable } from '../../platform/database/database.ts'
-import { sql } from '../../platform/database/sql.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
+import { fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { LEDGER } from './packed.ts'
 
 /** How long a mark waits for older writes, in milliseconds. */
 export const MARK_PATIENCE_MS = 5000
@@ -11,3 +14,24 @@ export const MARK_PATIENCE_MS = 5000
 export const takeLedgerMark = (db: Queryable, patienceMs = MARK_PATIENCE_MS): Promise<bigint> =>
   db.value<bigint>(sql`
     select take_ledger_mark(make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`)
+
+/** The ledger by day: what was posted from one account to another on each day, summed below a mark below which nothing can be posted any more. */
+
+/** Sums the entries that came below the mark since the last time, some hundred blocks of them. Returns whether it summed any. */
+export async function sumDays(db: Database['unscoped']): Promise<boolean> {
+  const [row] = await db.rows<{ n: number }>(sql`select sum_ledger_days() as "n"`)
+  return (row?.n ?? 0) > 0
+}
+
+/**
+ * Lists amounts by day, currency, sides and tax up to a day: of what is below the mark the sums, and the entries from there on one by one. The mark is
+ * that of the same snapshot.
+ */
+export const movedUntil = (account: AccountId, to: IsoDate, currency: string | null): Fragment => {
+  const upTo = fragment`dated <= ${to} ${currency === null ? NOTHING : fragment`and currency = ${currency}`}`
+  return fragment`
+    select dated, currency, debit, credit, tax_name, amount_minor from ledger_days where account_id = ${account} and ${upTo}
+    union all
+    select dated, currency, debit, credit, tax_name, amount_minor from ledger l
+     where account_id = ${account} and ${LEDGER.fromId('l', fragment`(select ledger_summed_below())`)} and ${upTo}`
+}

@@ -1,4 +1,4 @@
-import { sendChanged } from '../events/update-queries.ts'
+import { sendChanged } from '../events/queries.ts'
 import type { Logger } from 'pino'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'

@@ -1,4 +1,4 @@
-import { notingChanged } from '../events/update-queries.ts'
+import { notingChanged } from '../events/queries.ts'
 import type { AllocationState, OwedSums } from '../../engine/money/allocation-effects.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'

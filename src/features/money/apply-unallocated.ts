@@ -5,7 +5,7 @@ import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { AfterIssue, Issued, IssueContext } from '../invoices/issue.ts'
+import type { AfterIssue, IssueContext, Issued } from '../invoices/issue.ts'
 import { post } from '../ledger/post.ts'
 import { numberOf } from './allocate.ts'
 import { drawAllocationIds, sendAllocations } from './allocation-queries.ts'
@@ -15,6 +15,8 @@ import { withRoom } from './release-pending-lines.ts'
 import { roomFor } from './pending-lines-room.ts'
 import { writeDeltas } from './write.ts'
 import type { OwedDocument, WantedState } from './types.ts'
+import { startDunning } from '../dunning/start.ts'
+import { mailIssued } from '../invoices/send.ts'
 
 /** Invoice that unallocated money may pay. */
 type PaidInvoice = Pick<Issued['invoices'][number], 'id' | 'customerId' | 'currency'>
@@ -156,3 +158,9 @@ async function writeApplied(tx: Transaction, context: IssueContext, wanted: read
   )
   await recordAllocations(tx, context, 'allocation.created', made)
 }
+
+/**
+ * Steps after issuing, in their order: first what pays invoices, last the mail, which shows what is left to pay. Declared here because
+ * money stands above invoices: features above it import the list, invoices by hand get it from app.ts.
+ */
+export const AFTER_ISSUE: readonly AfterIssue[] = [applyUnallocated, startDunning, mailIssued]

@@ -5,8 +5,8 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { someAtATime } from '../../platform/http/pieces.ts'
 import { completeFirst } from './allocation-queries.ts'
 import { countCorrected, listLinesOfNotes } from './credit-note-queries.ts'
-import { listSettlementsOfNotes, type Settlement } from './settlement-queries.ts'
-import type { Corrected, NegativeAdjustment, NegativeRecord } from './types.ts'
+import { listSettlementsOfNotes } from './settlement-queries.ts'
+import type { Corrected, NegativeAdjustment, NegativeRecord, Settlement } from './types.ts'
 
 /** Settlements of credit notes, and the lines that they give back, as answers show them. */
 

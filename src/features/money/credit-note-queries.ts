@@ -3,7 +3,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, sql } from '../../platform/database/sql.ts'
-import { writtenOutCharges } from '../invoices/charge-queries.ts'
+import { writtenOutCharges } from '../invoices/state-queries.ts'
 
 export interface CreditLineRow {
   line: number

@@ -19,7 +19,7 @@ import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { localeOfAccount } from '../../platform/locale/format.ts'
 import { takeCreditNumber } from '../accounts/queries.ts'
 import { insertEvents } from '../events/queries.ts'
-import { addCredited } from '../invoices/charge-queries.ts'
+import { addCredited } from '../invoices/state-queries.ts'
 import { getSender } from '../outbox/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { insertNegative, type NewNegative } from './adjustment-queries.ts'
@@ -28,17 +28,11 @@ import { withRoom } from './release-pending-lines.ts'
 import { reasonOfNote } from './note-reason.ts'
 import { listOpen } from './open-queries.ts'
 import { roomFor } from './pending-lines-room.ts'
-import {
-  drawSettlementIds,
-  type InvoiceToSettle,
-  listToSettle,
-  sendSettlements,
-  type Settlement,
-} from './settlement-queries.ts'
+import { drawSettlementIds, type InvoiceToSettle, listToSettle, sendSettlements } from './settlement-queries.ts'
 import { settledTax } from './settlements.ts'
 import { creditNoteShape } from './shapes.ts'
 import { type MoneyChange, writeMoney } from './write.ts'
-import type { OwedDocument } from './types.ts'
+import type { OwedDocument, Settlement } from './types.ts'
 
 /** Credit notes that a change of a subscription makes, placed where their money belongs, in the transaction of the change. */
 

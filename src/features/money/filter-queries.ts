@@ -1,4 +1,4 @@
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import { foundCondition, type FoundRecords } from '../finding/word-queries.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, InvoiceId } from '../../kernel/ids.ts'

@@ -9,7 +9,7 @@ import { refuseOn } from '../../platform/database/failures.ts'
 import { arrayLiteral, column } from '../../platform/database/sql.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
 import { sendChangedWords } from '../finding/words.ts'
-import { addCredited } from '../invoices/charge-queries.ts'
+import { addCredited } from '../invoices/state-queries.ts'
 import {
   deleteNegative,
   findNegative,

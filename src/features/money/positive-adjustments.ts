@@ -19,12 +19,11 @@ import {
   type PositiveAdjustment,
   updatePositive,
 } from './adjustment-queries.ts'
-import { dayAfter } from './allocate.ts'
+import { dayAfter, fieldOfAmount } from './allocate.ts'
 import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
-import { fieldOfAmount } from './allocate.ts'
 import { checkAllocated, labelOf } from './rules.ts'
 import { positiveShape } from './shapes.ts'
 import { writeEdit, writeMoney } from './write.ts'

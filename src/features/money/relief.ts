@@ -5,9 +5,9 @@ import { conflict } from '../../kernel/fault.ts'
 import type { InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { checkNotLocked } from '../accounts/rules.ts'
-import { listSettlementsOfNotes, listToSettle, type Settlement } from './settlement-queries.ts'
+import { listSettlementsOfNotes, listToSettle } from './settlement-queries.ts'
 import { endSettlements, invoiceOf, postingsOf, writeParts } from './settlements.ts'
-import type { MoneyContext, NegativeAdjustment, NegativeRecord, WantedState } from './types.ts'
+import type { MoneyContext, NegativeAdjustment, NegativeRecord, Settlement, WantedState } from './types.ts'
 
 /** Reliefs: settlements of a bad debt, by which the tax of what was written off comes back; their end is an event of its day. */
 

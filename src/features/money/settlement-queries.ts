@@ -1,9 +1,8 @@
-import { sendChanged } from '../events/update-queries.ts'
-import type { SettlementBasis, TaxAmount } from '../../engine/money/postings.ts'
+import { sendChanged } from '../events/queries.ts'
 import type { SettlingTax } from '../../engine/money/settle.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { decimalText } from '../../kernel/decimal.ts'
-import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import type { AccountId, Id, InvoiceId } from '../../kernel/ids.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { TaxCategory } from '../../kernel/tax.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
@@ -11,37 +10,9 @@ import type { Queryable, Transaction } from '../../platform/database/database.ts
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { TAX_CATEGORY } from '../invoices/queries.ts'
 import { sendCredited } from '../invoices/state-queries.ts'
+import type { SettledTax, Settlement } from './types.ts'
 
 /** Settlements of credit notes and reliefs of bad debts, and what they leave to be settled of invoices. */
-
-/** A settled tax: what the settlement takes back of it, what was settled of it before, and the day of its entry. */
-export interface SettledTax extends TaxAmount {
-  /** Null for an old settlement. */
-  settledBeforeMinor: bigint | null
-  dated: IsoDate
-  /** As the invoice froze it; null where that is not known. */
-  category: TaxCategory | null
-}
-
-export interface Settlement {
-  id: Id
-  customerId: CustomerId
-  /** The credit note, or of a relief the bad debt. */
-  noteId: Id
-  invoiceId: InvoiceId
-  invoiceNumber: bigint | null
-  basis: SettlementBasis
-  amountMinor: bigint
-  /** Gross settled for the invoice before; null for an old one. */
-  settledBeforeMinor: bigint | null
-  /** From before there were settlements. */
-  isOld: boolean
-  oldAllocationId: Id | null
-  dated: IsoDate
-  /** The day on which an event took it away; it then counts nowhere and stays as history. */
-  endedOn: IsoDate | null
-  taxes: readonly SettledTax[]
-}
 
 const frozenCategory = (account: AccountId) => fragment`
   (select ${TAX_CATEGORY} from invoice_taxes i

@@ -23,10 +23,16 @@ import {
   sendSettlementDeletes,
   sendSettlementEnds,
   sendSettlements,
-  type SettledTax,
-  type Settlement,
 } from './settlement-queries.ts'
-import type { Corrected, MoneyContext, NegativeAdjustment, NegativeRecord, WantedState } from './types.ts'
+import type {
+  Corrected,
+  MoneyContext,
+  NegativeAdjustment,
+  NegativeRecord,
+  SettledTax,
+  Settlement,
+  WantedState,
+} from './types.ts'
 
 /** Settlements of callers' credit notes: what a request makes of them and takes away, in the transaction of the request. */
 

@@ -1,10 +1,10 @@
 import type { Decimal } from '../../kernel/decimal.ts'
+import type { TaxCategory } from '../../kernel/tax.ts'
 import type { CustomerId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import type { ApplyOrder, OpenDocument, OwedRef, WantedAllocation } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Settlement } from './settlement-queries.ts'
-import type { NegativeKind } from '../../engine/money/postings.ts'
+import type { NegativeKind, SettlementBasis, TaxAmount } from '../../engine/money/postings.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 
 /** Records of money given and owed, and the allocations that are asked for, as the files of this room and its doors hand them on. */
@@ -103,4 +103,33 @@ export interface Corrected {
   /** Oldest first. */
   settlements: readonly Settlement[]
   lines: readonly CorrectedLine[]
+}
+
+/** A settled tax: what the settlement takes back of it, what was settled of it before, and the day of its entry. */
+export interface SettledTax extends TaxAmount {
+  /** Null for an old settlement. */
+  settledBeforeMinor: bigint | null
+  dated: IsoDate
+  /** As the invoice froze it; null where that is not known. */
+  category: TaxCategory | null
+}
+
+export interface Settlement {
+  id: Id
+  customerId: CustomerId
+  /** The credit note, or of a relief the bad debt. */
+  noteId: Id
+  invoiceId: InvoiceId
+  invoiceNumber: bigint | null
+  basis: SettlementBasis
+  amountMinor: bigint
+  /** Gross settled for the invoice before; null for an old one. */
+  settledBeforeMinor: bigint | null
+  /** From before there were settlements. */
+  isOld: boolean
+  oldAllocationId: Id | null
+  dated: IsoDate
+  /** The day on which an event took it away; it then counts nowhere and stays as history. */
+  endedOn: IsoDate | null
+  taxes: readonly SettledTax[]
 }

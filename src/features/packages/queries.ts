@@ -1,4 +1,4 @@
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { Decimal } from '../../kernel/decimal.ts'

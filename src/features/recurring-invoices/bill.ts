@@ -28,7 +28,7 @@ import {
 import { type RecurringState, updateRecurringStates } from './due-queries.ts'
 import { recurringCursorOf, nextRecurringActionOn, recurringTermsOf } from './facts.ts'
 import type { Loaded } from './load.ts'
-import { AFTER_ISSUE } from '../money/after-issue.ts'
+import { AFTER_ISSUE } from '../money/apply-unallocated.ts'
 import { RecurringExpiredOut } from './wire.ts'
 
 /** Billing what is due on recurring invoices: pure planning of one, and writing the plans of many in a few statements. */

@@ -1,5 +1,5 @@
 import type { CollectionMethod } from '../collection-terms/types.ts'
-import { notingChanged, onlyUpdated } from '../events/update-queries.ts'
+import { notingChanged, onlyUpdated } from '../events/queries.ts'
 import type { RecurringStatus } from '../../engine/recurring.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
 import type { Decimal } from '../../kernel/decimal.ts'

@@ -2,7 +2,7 @@ import type { ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { type Fragment, fragment, namesOf } from '../../platform/database/sql.ts'
-import { isDueInCycle } from '../subscriptions/cycle-queries.ts'
+import { isDueInCycle } from '../subscriptions/state-queries.ts'
 
 /** The records whose dates reminders are about: which can be reminded of, by statements that an index over their days leads to. */
 

@@ -1,7 +1,7 @@
 import type { LedgerAccount } from '../../engine/money/postings.ts'
 import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { movedUntil } from '../ledger/days-queries.ts'
+import { movedUntil } from '../ledger/mark-queries.ts'
 import type { ReportPeriod } from './period-queries.ts'
 import type { Snapshot } from '../../platform/database/database.ts'
 

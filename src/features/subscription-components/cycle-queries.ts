@@ -5,7 +5,7 @@ import type { AccountId, ComponentId, SubscriptionId } from '../../kernel/ids.ts
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/state-queries.ts'
 
 /** The usage of components by cycle: whole chunks a statement. */
 

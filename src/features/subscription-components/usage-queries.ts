@@ -5,7 +5,7 @@ import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../..
 import { bigints, dates } from '../../platform/database/columns.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/state-queries.ts'
 
 /** Reports of usage as they came. */
 

@@ -7,9 +7,9 @@ import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { bracketsOf, type PricedBracketsJson } from '../components/brackets.ts'
-import { chargesOfSubscriptions } from '../invoices/charge-queries.ts'
+import { chargesOfSubscriptions } from '../invoices/state-queries.ts'
 import type { Charge } from '../invoices/queries.ts'
-import { dueOnDay } from './cycle-queries.ts'
+import { dueOnDay } from './state-queries.ts'
 import type { BillableSubscription, PendingOffer, Subscription } from './queries.ts'
 
 /** Statements that only changes of a subscription need. */

@@ -12,7 +12,7 @@ import {
   keepSweptOn,
   listCustomersInCycle,
   listLeftInCycle,
-} from './cycle-queries.ts'
+} from './state-queries.ts'
 
 /** Who is due, in cycle or not, and what a run does behind each day so that nobody is left in a cycle (decision 40). */
 

@@ -6,7 +6,7 @@ import type { Queryable } from '../../platform/database/database.ts'
 import { type DueCustomers, type DueDay, nextOf, notFailed } from '../../platform/database/due.ts'
 import { hashedRows } from '../../platform/database/planner-hints.ts'
 import { arrayLiteral, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
-import { DUE_ON, inBothWays } from './cycle-queries.ts'
+import { DUE_ON, inBothWays } from './state-queries.ts'
 import {
   type BillableSubscription,
   BILLED_COLUMNS,

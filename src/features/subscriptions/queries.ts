@@ -1,5 +1,5 @@
 import type { CollectionMethod } from '../collection-terms/types.ts'
-import { onlyUpdated } from '../events/update-queries.ts'
+import { onlyUpdated } from '../events/queries.ts'
 import { countNarrowed, narrowed } from '../finding/search.ts'
 import { foundCondition, type FoundRecords } from '../finding/word-queries.ts'
 import type { Instant, IsoDate, TermType } from '../../kernel/calendar.ts'
@@ -12,7 +12,7 @@ import type { PackageOffer } from '../../engine/subscription/subscription.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import type { ExemptCategory } from '../../kernel/tax.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
-import { DUE_ON } from './cycle-queries.ts'
+import { DUE_ON } from './state-queries.ts'
 import { listStoredComponents, type StoredComponent } from '../subscription-components/queries.ts'
 
 export const SUBSCRIPTION_STATUSES = ['Future', 'Trial', 'Active', 'Cancelled', 'Expired'] as const

@@ -1,7 +1,7 @@
 import { CHARGE_KINDS } from '../../engine/subscription/charges.ts'
 import { type Operation, writeOperation } from '../../platform/http/operation.ts'
 import { checkSkip, SkipIn, skipOut, skippedAnswer } from '../billing-run/skip-wire.ts'
-import { skipDue } from './failing.ts'
+import { skipDue } from './change.ts'
 import type { Subscription } from './queries.ts'
 import { loadSubscription, recordSubscriptionEvent, subscriptionKind } from './record.ts'
 import { subscriptionEtag } from './wire.ts'

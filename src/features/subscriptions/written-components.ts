@@ -1,6 +1,6 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { type ComponentsChange, writeComponents } from '../subscription-components/write.ts'
+import { type ComponentsChange, writeComponents } from '../subscription-components/resolve.ts'
 import { raiseRevision } from './state-queries.ts'
 
 /** Writes components as plans left them, and raises the revision of subscriptions that got another component. */

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { sql } from '../../platform/database/sql.ts'
 import { addCustomer, differencesOf, moveTo, shop } from '../../../test/support/shop.ts'
 import { addComponent, TIERS } from '../subscriptions/components.testing.ts'
-import { deleteEndedSubscriptions } from '../subscriptions/delete-queries.ts'
+import { deleteEndedSubscriptions } from '../subscriptions/state-queries.ts'
 import { startReceiver, timed } from '../webhooks/webhooks.testing.ts'
 
 /** Events of plain usage share rows: every reader finds in them what one that holds its reports itself would tell. */

@@ -2,7 +2,7 @@ import type { AccountId, CustomerId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { namesOf, sql } from '../../platform/database/sql.ts'
-import { DUE_ON } from '../subscriptions/cycle-queries.ts'
+import { DUE_ON } from '../subscriptions/state-queries.ts'
 import type { StateFields, Subscription } from '../subscriptions/queries.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
-import { writtenOutCharges } from '../invoices/charge-queries.ts'
+import { writtenOutCharges } from '../invoices/state-queries.ts'
 import { writtenEntries } from '../ledger/group-by-facts-queries.ts'
 
 /** A negative adjustment; what is about an invoice is of credit notes of the service, and null for any other. */

@@ -5,7 +5,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
-import type { SettledTax, Settlement } from '../money/settlement-queries.ts'
+import type { SettledTax, Settlement } from '../money/types.ts'
 
 export interface PostedRecord {
   id: Id

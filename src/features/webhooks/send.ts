@@ -7,7 +7,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts'
 import type { Places } from '../../platform/places.ts'
 import type { SteadyClock } from '../../platform/steady-clock.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { type ComposeDeps, eventPortions } from '../events/compose.ts'
+import { type ComposeDeps, eventPortions, eventShape } from '../events/wire.ts'
 import {
   claimDeliveries,
   type DueDelivery,
@@ -19,7 +19,6 @@ import {
   wakeFollowers,
 } from '../events/delivery-queries.ts'
 import { listEventsById } from '../events/queries.ts'
-import { eventShape } from '../events/wire.ts'
 import { disableWebhook } from './actions.ts'
 import { lockWebhook, updateFailingSince, type Webhook } from './queries.ts'
 import { endpointVerdictOf, HELD_MS_MAX, heldUntil, isOutOfTheWay, verdictOf } from './rules.ts'
