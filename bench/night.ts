@@ -31,6 +31,10 @@ const VERIFIED_MAX = 1_000
 const MARKING = 'schedule billing runs'
 const VERIFICATION = 'verification'
 const SCHEDULED = 'select count(*) as n from accounts where scheduled_on = $1'
+const BILLED = 'select count(distinct account_id) as n from invoices where invoice_date >= $1'
+const REMINDED = `
+  select count(*) as n from reminder_passes p
+   where passed_on = $1 and not exists (select from invoices i where i.account_id = p.account_id)`
 
 const VERIFIED = `
   insert into verifications (account_id, finished_at, differences) select account_id, $2, 0 from accounts where account_id > $1
@@ -41,10 +45,10 @@ const REMINDERS = `
   insert into collection_rules (account_id, attempts, reminders)
     values (1, '[{"daysAfterDue": 0, "action": "none"}]', '[{"kind": "payment_due", "daysBefore": 3, "isActive": true}]')`
 
-/** What is the account's alone, or would be known as another's. */
+/** Tables of which an account's rows are its alone, or would be known as another's. */
 const NOT_COPIED = ['accounts', 'api_keys', 'event_rows', 'leases']
 
-/** One account made by the service, with customers and subscriptions, and copies of all of its rows under other identifiers. */
+/** Makes one account by the service, with customers and subscriptions, and copies of all of its rows under other identifiers. */
 async function fill(server: BenchServer, name: string, accounts: number): Promise<Connection> {
   const connection = await createMigrated(server, name)
   const db = openAsService(connection)
@@ -116,6 +120,12 @@ async function spentOn(server: BenchServer, work: () => Promise<unknown>): Promi
   }
 }
 
+/** Throws unless so many are counted: a duty that leaves some out is fast. */
+async function expectCount(connection: Connection, [statement, day]: [string, IsoDate], expected: number) {
+  const { rows } = await asOwner(connection, (client) => client.query(statement, [day]))
+  if (Number(rows[0].n) !== expected) throw new Error(`${rows[0].n} instead of ${expected}: ${statement}`)
+}
+
 /** A night's hour in which accounts in UTC have begun their day and books are verified. */
 const atNight = (day: IsoDate): number => Date.parse(`${day}T03:00:00Z`)
 
@@ -158,19 +168,15 @@ async function live(
       const run = dutyAt(day)
       await asOwner(connection, (client) => client.query(VERIFIED, [VERIFIED_MAX, new Date(atNight(day))]))
       found.marking.push(await spentOn(server, () => run(marking)))
-      const begun = await asOwner(connection, async (client) =>
-        Number((await client.query(SCHEDULED, [day])).rows[0].n),
-      )
-      if (begun !== wish.accounts) throw new Error(`${begun} days of ${wish.accounts} accounts have begun`)
+      await expectCount(connection, [SCHEDULED, day], wish.accounts)
       if (!isLast) continue
       for (const duty of duties.filter((one) => one !== marking))
         found.duties.push({ name: duty.name, spent: await spentOn(server, () => run(duty)) })
     }
     const due = wish.hasDue ? Math.floor(wish.accounts / DUE_EVERY) : 0
-    const { rows } = await asOwner(connection, (client) =>
-      client.query('select count(distinct account_id) as n from invoices'),
-    )
-    if (Number(rows[0].n) !== due) throw new Error(`${rows[0].n} accounts were billed instead of ${due}`)
+    await expectCount(connection, [BILLED, FIRST_NIGHT], due)
+    // What was billed is to be collected before.
+    await expectCount(connection, [REMINDED, addDays(FIRST_NIGHT, wish.nights - 1)], wish.accounts - due)
     return found
   } finally {
     await db.close()

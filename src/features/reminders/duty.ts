@@ -11,6 +11,8 @@ import { listAccountsToRemind } from './queries.ts'
 /** Reminders in the background, and as the last part of a day that a moved clock lives through. */
 
 const LOOK_EVERY_MS = 60_000
+/** The number of accounts that list_accounts_to_remind returns at most. */
+const ACCOUNTS_A_LOOK = 1000
 /** Few: their work is in the database. */
 const ACCOUNTS_AT_ONCE = 2
 const ACTOR = 'reminders'
@@ -25,16 +27,21 @@ export function reminderDuty({ hasMailServer = false }: { hasMailServer?: boolea
     run: async ({ db, log, realClock }, goOn) => {
       const zones = (await listScheduleZones(db.unscoped)).map(({ timeZone }) => timeZone)
       const days = zones.map((zone) => dateIn(realClock(), zone))
-      await atWork.each(piecesOf(await listAccountsToRemind(db.unscoped, zones, days)), async ({ account: id }) => {
+      const found = await listAccountsToRemind(db.unscoped, zones, days)
+      let hasFailed = false
+      const begun = await atWork.each(piecesOf(found), async ({ account: id }) => {
         goOn()
         const account = await getAccount(db.reader(id), id)
         const context = backgroundContext(account, momentOf(account, realClock), { actor: ACTOR, hasMailServer })
         await remindDay(db, context, { goOn }).catch((error: unknown) => {
           goOn()
           passOnOutage(error)
+          hasFailed = true
           log.error({ err: error, account: String(id) }, 'the reminders of an account failed; they are tried again')
         })
       })
+      // More wait than one look returns; those that failed would be found again at once.
+      if (begun >= ACCOUNTS_A_LOOK && !hasFailed) return 'again'
     },
   }
 }
