@@ -13,7 +13,7 @@ import { authorization, makeWorld, pathOf, PNG, RECIPES, type World } from './wo
 
 const WORKERS = 4
 /** Hostile bodies altogether, shared by the operations that have one: more operations, not more time. */
-const BODIES = Number(process.env['HOSTILE_BODIES'] ?? 2000)
+const BODIES = Number(process.env['HOSTILE_BODIES'] ?? 1000)
 
 interface Request {
   method: string
@@ -61,7 +61,8 @@ async function connectOwner(): Promise<pg.Client> {
 
 const LEFT_OVER = { 'content-type': 'application/json' }
 
-const TEXTS_EACH = 6
+/** For each parameter: there are hundreds of these. */
+const TEXTS_EACH = 3
 
 /** Some of what is hostile: over all operations every one has its turns. */
 const some = (world: World, all: readonly string[], count = TEXTS_EACH): string[] =>

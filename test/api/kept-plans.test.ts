@@ -21,8 +21,8 @@ const FITTED = new Set(['recordUsageInBulk'])
 const HAS_LIST = /unnest\(|any\(|jsonb_array_elements|json_to_recordset/
 
 const PLANNED_MAX = 5
-/** Of each operation; look-ups take turns on two connections. */
-const CALLS = 50
+/** Of each operation; look-ups take turns on two connections, and on each there have to be more than are planned. */
+const CALLS = 16
 
 /** Connections of writes, see `openTestDatabase`. */
 const POOL_SIZE = 6

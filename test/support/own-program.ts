@@ -7,11 +7,21 @@ import { buildSync } from 'esbuild'
 // Inside the project, so that packages are found.
 const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/perennial-tests', import.meta.url))
 
+/** Programs by the code that they were made of: a bundle takes longer than the start of the process. A run that watches makes each anew. */
+const made = new Map<string, string>()
+
 /**
  * Bundles code of a test that is to run in a process of its own, whose imports are seen from the file at `from`, and returns the program to run.
  * Translating the sources at each start would take most of the time of the test.
  */
 export function ownProgram(code: string, from: string): string {
+  const key = `${from}\n${code}`
+  const program = (process.env['VITEST_MODE'] === 'RUN' && made.get(key)) || bundled(code, from)
+  made.set(key, program)
+  return program
+}
+
+function bundled(code: string, from: string): string {
   const { outputFiles } = buildSync({
     stdin: { contents: code, resolveDir: fileURLToPath(new URL('.', from)) },
     bundle: true,
