@@ -24,7 +24,7 @@ interface Sample {
   database: number
 }
 
-/** What is read, and the frozen statement of the floor that reads the same. */
+/** A request, and the frozen statement of the floor that reads the same. */
 interface Reading {
   title: string
   statement: string
