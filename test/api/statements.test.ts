@@ -37,13 +37,13 @@ describe('statements', () => {
   })
 
   test('every one in the sources is reached', () => {
-    const known = [...statements.keys()].map((text) => text.replace(/\s+/g, ' '))
+    const known = [...statements.keys()].map((text) => text.replace(/\s+/g, ' ').trimStart())
     const unreached: string[] = []
     for (const path of withQueries) {
       const source = readFileSync(path, 'utf8')
       for (const [, body] of source.matchAll(/\bsql(?:<[^`]*>)?`([^`]*?)(?:\$\{|`)/g)) {
-        const start = (body ?? '').replace(/\s+/g, ' ').trimEnd()
-        if (start.trim() !== '' && !known.some((text) => text.startsWith(start)))
+        const start = (body ?? '').replace(/\s+/g, ' ').trim()
+        if (start !== '' && !known.some((text) => text.startsWith(start)))
           unreached.push(`${path.slice(SRC.length)}: ${start.slice(0, 120)}`)
       }
     }

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { COUNTED_LISTS } from '../../src/duties.ts'
 import { assert } from '../../src/kernel/assert.ts'
 import { ONE } from '../../src/kernel/decimal.ts'
-import type { OfMany } from '../../src/platform/database/database.ts'
+import { BY_ROWS, type OfMany } from '../../src/platform/database/database.ts'
 import type { Statement } from '../../src/platform/database/sql.ts'
 import { writesNothing } from '../../src/platform/http/group.ts'
 
@@ -83,6 +83,7 @@ function hear({ text, values }: Statement): void {
 }
 
 const collecting = (isFull: boolean, status: string | null) => ({
+  ...BY_ROWS,
   account: ACCOUNT,
   afterCommit: () => {},
   alone: () => {},
@@ -91,6 +92,18 @@ const collecting = (isFull: boolean, status: string | null) => ({
   rows: async (statement: Statement) => {
     hear(statement)
     return [anything(isFull, status)]
+  },
+  value: async (statement: Statement) => {
+    hear(statement)
+    return anything(isFull, status)
+  },
+  values: async (statement: Statement) => {
+    hear(statement)
+    return [anything(isFull, status)]
+  },
+  count: async (statement: Statement) => {
+    hear(statement)
+    return 1
   },
   portions: hear,
   grouped: async (ofMany: OfMany<unknown>, items: readonly unknown[]) => {
