@@ -24,7 +24,7 @@ interface Sample {
   database: number
 }
 
-/** A request, and the frozen statement of the floor that reads the same. */
+/** Subjects of reading, and the frozen statement of the floor that reads the same. */
 interface Reading {
   title: string
   statement: string

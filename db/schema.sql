@@ -1987,6 +1987,24 @@ alter table price_marks enable row level security;
 create policy account on price_marks to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select, update on price_marks to perennial_app;
 
+create table processes (
+  process_id uuid not null,
+  kind text not null,
+  host text not null,
+  pid integer not null,
+  version text not null,
+  schema integer not null,
+  state text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  log_level text not null,
+  settings jsonb not null,
+  constraint processes_pkey PRIMARY KEY (process_id),
+  constraint processes_kind_check CHECK ((kind = ANY (ARRAY['serve'::text, 'work'::text]))),
+  constraint processes_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'draining'::text, 'maintenance'::text, 'outdated'::text])))
+);
+alter table processes enable row level security;
+
 create table record_changes (
   account_id bigint not null,
   record_type text not null,
@@ -2992,6 +3010,25 @@ end $function$
 revoke all on function anonymised_record from public;
 grant execute on function anonymised_record to perennial_app;
 
+CREATE OR REPLACE FUNCTION beat(process uuid, process_kind text, process_host text, process_pid integer, process_version text, process_schema integer, process_state text, process_log_level text, process_settings jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  seen constant timestamp with time zone := clock_timestamp();
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into processes (process_id, kind, host, pid, version, schema, state, started_at, seen_at, log_level, settings)
+    values (process, process_kind, process_host, process_pid, process_version, process_schema, process_state, seen, seen, process_log_level, process_settings)
+    on conflict (process_id) do update set state = excluded.state, seen_at = excluded.seen_at, log_level = excluded.log_level;
+  delete from processes where seen_at < seen - interval '1 day';
+end $function$
+;
+revoke all on function beat from public;
+grant execute on function beat to perennial_app;
+
 CREATE OR REPLACE FUNCTION begin_days(zones text[], days date[], count_max integer)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -3480,6 +3517,19 @@ end $function$
 revoke all on function key_exists from public;
 grant execute on function key_exists to perennial_app;
 
+CREATE OR REPLACE FUNCTION leave(process uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  delete from processes where process_id = process;
+end $function$
+;
+revoke all on function leave from public;
+grant execute on function leave to perennial_app;
+
 CREATE OR REPLACE FUNCTION ledger_summed_below()
  RETURNS bigint
  LANGUAGE plpgsql
@@ -3948,6 +3998,21 @@ end $function$
 ;
 revoke all on function list_old_emandates from public;
 grant execute on function list_old_emandates to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_processes()
+ RETURNS TABLE(process_id uuid, kind text, host text, pid integer, version text, schema integer, state text, started_at timestamp with time zone, seen_at timestamp with time zone, is_live boolean, log_level text, settings jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return query select p.process_id, p.kind, p.host, p.pid, p.version, p.schema, p.state, p.started_at, p.seen_at,
+         p.seen_at > clock_timestamp() - interval '60 seconds', p.log_level, p.settings
+    from processes p order by p.started_at, p.process_id;
+end $function$
+;
+revoke all on function list_processes from public;
+grant execute on function list_processes to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_runs_with_parts()
  RETURNS TABLE(account_id bigint, billing_run_id bigint)

@@ -100,6 +100,7 @@ import { buildServer } from './platform/http/server.ts'
 import { LONG_CONNECTIONS } from './platform/long/kinds.ts'
 import { LongOperations } from './platform/long/long-operations.ts'
 import { listLongFigures } from './platform/long/queries.ts'
+import { listProcessFigures } from './platform/processes/queries.ts'
 import { takesWrites } from './platform/database/housekeeping.ts'
 import { Outage } from './platform/outage.ts'
 import { Places } from './platform/places.ts'
@@ -339,6 +340,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
     ...(await listLongFigures(unscoped)),
+    ...(await listProcessFigures(unscoped)),
   ]
 }
 

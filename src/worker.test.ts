@@ -15,7 +15,9 @@ function notifying() {
     hearing.set(channel, heard)
     return async () => void hearing.delete(channel)
   }
-  return { db: { listen } as unknown as Database, notify: (channel: string) => hearing.get(channel)?.(), hearing }
+  const clocks = { clockOffsetMs: 0 }
+  const db = { listen, readiness: () => clocks } as unknown as Database
+  return { db, notify: (channel: string) => hearing.get(channel)?.(), hearing, clocks }
 }
 
 const started = (duties: Duty[], { db } = notifying(), log = pino({ level: 'silent' })) =>
@@ -31,6 +33,19 @@ test('a long duty delays no other', async () => {
   ])
   await vi.advanceTimersByTimeAsync(3500)
   expect(rounds).toBe(4)
+})
+
+test('no duty begins while the clocks of machine and database are more than a minute apart', async () => {
+  const bell = notifying()
+  let rounds = 0
+  await started([{ name: 'quick', everyMs: 1000, run: async () => void (rounds += 1) }], bell)
+  await vi.advanceTimersByTimeAsync(500)
+  bell.clocks.clockOffsetMs = -60_001
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(rounds).toBe(1)
+  bell.clocks.clockOffsetMs = -59_000
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(rounds).toBe(2)
 })
 
 test('a round of a duty whose rounds overlap does not wait for the one before; they are bounded, and stopping waits for all of them', async () => {

@@ -1,3 +1,4 @@
+import { CLOCKS_APART_MS } from './platform/database/clock-offset.ts'
 import { isCancelled, isOutage } from './platform/database/failures.ts'
 import type { Duty, DutyDeps } from './platform/duty.ts'
 import { Outage } from './platform/outage.ts'
@@ -63,6 +64,9 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
 
   async function round(): Promise<void> {
     const beganAtMs = steadyClock()
+    const { clockOffsetMs } = deps.db.readiness()
+    // Nobody knows which day it is; the watch has reported that.
+    if (Math.abs(clockOffsetMs) > CLOCKS_APART_MS.duties) return
     try {
       if ((await duty.run(deps, goOn)) === 'again') wake()
       outage.isOver(beganAtMs)

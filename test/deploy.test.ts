@@ -29,7 +29,17 @@ const namesIn = (text: string): string[] => [...new Set(text.match(/perennial_[a
 /** Returns the names under which /metrics shows something; a histogram has its buckets as well. */
 async function shownNames(): Promise<Set<string>> {
   const metrics = makeMetrics({
-    db: { poolState: () => ({ total: 0, idle: 0, waiting: 0 }) },
+    db: {
+      poolState: () => ({ total: 0, idle: 0, waiting: 0 }),
+      readiness: () => ({
+        answeredAtMs: null,
+        mark: '',
+        isReadOnly: false,
+        clockOffsetMs: 0,
+        clocksApart: undefined,
+        fault: undefined,
+      }),
+    },
     readFigures: async () => [],
     clock: () => 0,
     version: 'test',

@@ -46,6 +46,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addBilling(program, run)
   addChecking(program, run, deps)
   addRunning(program, run)
+  addProcesses(program, run)
   addTransfer(program, run)
   addBackup(program, run)
   addInvoices(program, run)
@@ -169,6 +170,16 @@ function addRunning(program: Command, run: Runner): void {
     .addOption(json())
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./running.ts')).runningCommand(context)),
+    )
+}
+
+function addProcesses(program: Command, run: Runner): void {
+  program
+    .command('processes')
+    .description('list the live processes of the service on the database, on whichever machine')
+    .addOption(json())
+    .action((options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./processes.ts')).processesCommand(context)),
     )
 }
 

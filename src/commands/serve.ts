@@ -21,7 +21,8 @@ import { fontsAtStart } from './fonts.ts'
 import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
-import { openForService, sayAtStart, sayLastWords, serviceLog } from './service.ts'
+import type { ProcessPresence } from '../platform/processes/presence.ts'
+import { openForService, presenceOf, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 import { startWorkerProcesses, type WorkerProcess } from './worker-process.ts'
 
@@ -39,14 +40,17 @@ export async function serveCommand(
   const isNew = config.databaseUrl === undefined && !hasDatabase(config.dataDir)
   if (isNew) refuseWeakFirstKey(config)
   if (isNew) await checkPortIsFree(config)
-  const opened = await openForService(context, log, { ownership: 'own', stop })
+  const opened = await openForService(context, log, { ownership: 'own', stop, hasCallers: true })
   let app: App | undefined
   let worker: WorkerProcess | undefined
+  let presence: ProcessPresence | undefined
   try {
     if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
+    presence = presenceOf(context, opened, { kind: 'serve', log, envelope })
+    await presence.begin()
     const fonts = fontsAtStart(config, log)
     const serving = await appOf(context, opened.db, { ...calling, ownSeal, fonts }, log)
     app = serving
@@ -68,7 +72,9 @@ export async function serveCommand(
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     await drain(async (waitFor) => {
+      await presence?.become('draining')
       await Promise.all([waitFor('requests', app?.close()), waitFor('worker', worker?.stop())])
+      await presence?.end()
       await waitFor('database', opened.close())
     }, log)
   }

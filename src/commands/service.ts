@@ -5,6 +5,10 @@ import { type OpenDatabase, openService, type Ownership } from '../platform/data
 import { makeLog } from '../platform/log.ts'
 import { weakKeysInUse } from '../platform/envelope/open.ts'
 import { dataFolderAt } from '../platform/postgres/data-folder.ts'
+import type { Envelope } from '../platform/envelope/envelope.ts'
+import { hashedSettings } from '../platform/processes/equal-settings.ts'
+import { ProcessPresence } from '../platform/processes/presence.ts'
+import type { ProcessKind } from '../platform/processes/queries.ts'
 import type { CommandContext } from './context.ts'
 import type { Stopping } from './stopping.ts'
 
@@ -27,7 +31,7 @@ export const sayAtStart = (message: string): void => logTo('error', { sync: true
 export const openForService = async (
   context: CommandContext,
   log: Logger,
-  given: { ownership: Ownership; stop: Stopping; isBackground?: boolean },
+  given: { ownership: Ownership; stop: Stopping; isBackground?: boolean; hasCallers?: boolean },
 ): Promise<OpenDatabase> => {
   const { databaseUrl, dataDir } = context.config
   const database = databaseUrl === undefined ? 'embedded' : 'server'
@@ -35,6 +39,8 @@ export const openForService = async (
     root: context.root,
     ownership: given.ownership,
     isBackground: given.isBackground ?? false,
+    hasCallers: given.hasCallers,
+    realClock: Date.now,
     log: {
       debug: (message) => log.debug(message),
       info: (message) => log.info(message),
@@ -53,3 +59,14 @@ export const openForService = async (
   if (weak) log.warn(`${weak.text}: ${weak.mend}`)
   return opened
 }
+
+/** Makes what shows this process to the others. */
+export const presenceOf = (
+  { config, version }: Pick<CommandContext, 'config' | 'version'>,
+  { db, schema }: Pick<OpenDatabase, 'db' | 'schema'>,
+  { kind, log, envelope }: { kind: ProcessKind; log: Logger; envelope: Envelope },
+): ProcessPresence =>
+  new ProcessPresence(
+    { db, log: { debug: (message) => log.debug(message), warn: (message) => log.warn(message) } },
+    { kind, version, schema, logLevel: () => log.level, settings: hashedSettings(config, kind, envelope) },
+  )

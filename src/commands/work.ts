@@ -13,7 +13,8 @@ import { EXIT } from './exit-codes.ts'
 import { mailingOf } from './mailing.ts'
 import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
-import { openForService, sayLastWords, serviceLog } from './service.ts'
+import type { ProcessPresence } from '../platform/processes/presence.ts'
+import { openForService, presenceOf, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 import { joinService, startFirstWorker, startWorkerProcesses } from './worker-process.ts'
 
@@ -32,8 +33,11 @@ export async function workCommand(context: CommandContext, { ofService = false, 
   const opened = await openForService(context, log, { ownership: 'join', stop, isBackground: ofService })
   let worker: Worker | undefined
   let drawing: Drawing | undefined
+  let presence: ProcessPresence | undefined
   try {
     const envelope = await opened.openEnvelope()
+    presence = presenceOf(context, opened, { kind: 'work', log, envelope })
+    await presence.begin()
     const adapters = makeAdapters({ db: opened.db, envelope })
     const { outboundAllow: allow } = context.config
     const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
@@ -55,8 +59,10 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     await drain(async (waitFor) => {
+      await presence?.become('draining')
       await waitFor('worker', worker?.stop())
       await waitFor('drawing', drawing?.close())
+      await presence?.end()
       await waitFor('database', opened.close())
     }, log)
   }

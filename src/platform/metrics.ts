@@ -34,7 +34,7 @@ export interface Figure {
 }
 
 export interface MetricsDeps {
-  db: Pick<Database, 'poolState'>
+  db: Pick<Database, 'poolState' | 'readiness'>
   /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
   readFigures(): Promise<Figure[]>
   /** Asks for the age of the newest nightly copy in seconds, infinite where there is none; left out: none is made. */
@@ -53,7 +53,8 @@ const SHOWN_FIGURES: Record<
     metric: string
     help: string
     label?: string
-    /** Second label: their values stand with a space between them. */ and?: string
+    /** Further labels: the values of all stand with a space between them. */
+    and?: readonly string[]
     always?: readonly string[]
   }
 > = {
@@ -157,7 +158,7 @@ const SHOWN_FIGURES: Record<
     metric: 'perennial_long_operations',
     help: 'Long operations of all processes: those that run, and those that wait for a place or a worker',
     label: 'kind',
-    and: 'state',
+    and: ['state'],
     always: LONG_KINDS.flatMap((kind) => [`${kind} running`, `${kind} waiting`]),
   },
   long_operation_seconds: {
@@ -165,6 +166,12 @@ const SHOWN_FIGURES: Record<
     help: 'How long the longest of the long operations of a kind has been running',
     label: 'kind',
     always: LONG_KINDS,
+  },
+  processes: {
+    metric: 'perennial_processes',
+    help: 'Live processes of the service on this database, on whichever machine',
+    label: 'kind',
+    and: ['version', 'state'],
   },
   verify_differences: {
     metric: 'perennial_verify_differences',
@@ -180,7 +187,7 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, ignored, grouped, invoiced, failed, runSeconds } = counters(registers)
-  const { pool, memory, workerMemory, workerPool, info, up, copyAge } = gauges(registers)
+  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset } = gauges(registers)
   copyAge.remove()
   workerMemory.remove()
   const setFigures = figureGauges(registers)
@@ -235,6 +242,7 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
       const found = await figures()
       up.set(found ? 1 : 0)
+      clockOffset.set(db.readiness().clockOffsetMs / 1000)
       setFigures(found)
       return registry.metrics()
     },
@@ -317,6 +325,11 @@ const gauges = (registers: Registry[]) => ({
     help: 'Whether the database answered just now: 1, or 0, and then its figures are missing',
     registers,
   }),
+  clockOffset: new Gauge({
+    name: 'perennial_clock_offset_seconds',
+    help: 'By how much the clock of the database server is ahead of that of this machine',
+    registers,
+  }),
   copyAge: new Gauge({
     name: 'perennial_backup_age_seconds',
     help: 'Age of the newest nightly copy in BACKUP_DIR; +Inf where there is none',
@@ -327,7 +340,7 @@ const gauges = (registers: Registry[]) => ({
 /** Makes the gauges of the database's figures; without figures they are removed, because old values would be wrong. */
 function figureGauges(registers: Registry[]): (figures: Figure[] | undefined) => void {
   const gauges = Object.entries(SHOWN_FIGURES).map(([name, { metric, help, label, and, always }]) => {
-    const labels = [label, and].filter((one) => one !== undefined)
+    const labels = [label, ...(and ?? [])].filter((one) => one !== undefined)
     const gauge = new Gauge({ name: metric, help, labelNames: labels, registers })
     const labelsOf = (about: string) => {
       const values = and ? about.split(' ') : [about]

@@ -22,7 +22,7 @@ test('no line of the log holds a secret of the environment, from the start to th
   await call(service, credentials, '/v1/customers', { Name: env.ENCRYPTION_KEY, Password: 'in-the-body' })
   await server.stop()
   expect((await read()).status).toBe(503)
-  expect((await fetch(`${service.address}/readyz`)).status).toBe(503)
+  await expect.poll(async () => (await fetch(`${service.address}/readyz`)).status).toBe(503)
   expect(await (await fetch(`${service.address}/metrics`)).text()).toMatch(/^perennial_database_up 0$/m)
   service.child.kill('SIGTERM')
   const { out, err } = await service.ended

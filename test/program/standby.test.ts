@@ -1,50 +1,20 @@
-import { chownSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
-import { call, runProgram, serve, type Serving, testFolder } from './program.ts'
+import { expect, test } from 'vitest'
+import { call, runProgram, serve, type Serving } from './program.ts'
+import {
+  copyServer,
+  makeStandby,
+  onServer,
+  promote,
+  serverFolders,
+  signalServer,
+  startPair,
+  startServer,
+  stopServer,
+  urlOf,
+} from './servers.ts'
 
-/** Servers as an operator runs them, a primary and a standby, and what the service makes of a failover. */
-
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-const running = new Map<string, EmbeddedPostgres>()
-
-async function start(folder: string): Promise<void> {
-  const server = await startEmbeddedPostgres({ dataDir: folder, log: silent })
-  running.set(folder, server)
-}
-
-async function stop(folder: string): Promise<void> {
-  await running.get(folder)?.stop()
-  running.delete(folder)
-}
-
-/** Makes a stopped primary start as a standby next time. */
-function makeStandby(folder: string): void {
-  const cluster = join(folder, 'postgres')
-  const file = join(cluster, 'standby.signal')
-  writeFileSync(file, '')
-  const { uid, gid } = statSync(cluster)
-  chownSync(file, uid, gid)
-}
-
-/** A copy that root made belongs to root, as whom no server runs. */
-function giveAwayAs(model: string, copy: string): void {
-  const { uid, gid } = statSync(model)
-  for (const name of ['', ...(readdirSync(copy, { recursive: true }) as string[])])
-    chownSync(join(copy, name), uid, gid)
-}
-
-async function promote(folder: string): Promise<void> {
-  const client = new pg.Client({ ...running.get(folder)!.connection, database: 'postgres' })
-  await client.connect()
-  expect((await client.query('select pg_promote() as "is"')).rows).toEqual([{ is: true }])
-  await client.end()
-}
-
-const urlOf = (...folders: string[]) =>
-  `postgres://postgres:never-shown@localhost:5432/perennial?host=${folders.map((folder) => join(folder, 'postgres')).join(',')}`
+/** A primary and a standby, and what the service makes of a failover. */
 
 const write = async (service: Serving, first: Serving) =>
   (await call(service, first, '/v1/customers', { Name: 'Some', LastName: 'Body' })).status
@@ -57,26 +27,18 @@ async function readyAgain(service: Serving): Promise<number> {
   }
 }
 
-function folders(count: number): string[] {
-  const root = testFolder()
-  onTestFinished(async () => {
-    for (const folder of [...running.keys()]) await stop(folder)
-  })
-  return Array.from({ length: count }, (_, place) => join(root, `server${place}`))
-}
-
 test('a standby is away: 503 for reads and writes, not ready, and refused at the start, until it is promoted', async () => {
-  const [folder = ''] = folders(1)
-  await start(folder)
+  const [folder = ''] = serverFolders(1)
+  await startServer(folder)
   const env = { DATABASE_URL: urlOf(folder), DATA_DIR: join(folder, '..', 'data'), LOG_LEVEL: 'silent' }
   const service = await serve(env)
   expect(await write(service, service)).toBe(201)
-  await stop(folder)
+  await stopServer(folder)
   makeStandby(folder)
-  await start(folder)
+  await startServer(folder)
   expect(await write(service, service)).toBe(503)
   expect((await call(service, service, '/v1/customers')).status).toBe(503)
-  expect((await fetch(`${service.address}/readyz`)).status).toBe(503)
+  await expect.poll(async () => (await fetch(`${service.address}/readyz`)).status).toBe(503)
   const late = await runProgram(['serve'], env)
   expect([late.code, late.err]).toEqual([1, expect.stringContaining('takes no writes')])
   expect(late.err).not.toContain('never-shown')
@@ -88,18 +50,16 @@ test('a standby is away: 503 for reads and writes, not ready, and refused at the
 })
 
 test('of several servers the one that takes writes is used, also after a failover to the other', async () => {
-  const [one = '', two = ''] = folders(2)
-  await start(one)
+  const [one = '', two = ''] = serverFolders(2)
+  await startServer(one)
   const prepared = await serve({ DATABASE_URL: urlOf(one), DATA_DIR: join(one, '..', 'data'), LOG_LEVEL: 'silent' })
   prepared.child.kill('SIGTERM')
   await prepared.ended
-  await stop(one)
-  mkdirSync(two, { mode: 0o700 })
-  cpSync(join(one, 'postgres'), join(two, 'postgres'), { recursive: true, preserveTimestamps: true })
-  giveAwayAs(join(one, 'postgres'), join(two, 'postgres'))
+  await stopServer(one)
+  copyServer(one, two)
   makeStandby(one)
-  await start(one)
-  await start(two)
+  await startServer(one)
+  await startServer(two)
 
   const service = await serve({
     DATABASE_URL: `${urlOf(one, two)}&target_session_attrs=read-write`,
@@ -107,9 +67,75 @@ test('of several servers the one that takes writes is used, also after a failove
     LOG_LEVEL: 'silent',
   })
   expect(await write(service, prepared)).toBe(201)
-  await stop(two)
+  await stopServer(two)
   expect(await write(service, prepared)).toBe(503)
   await promote(one)
   expect(await readyAgain(service)).toBe(200)
   expect(await write(service, prepared)).toBe(201)
+})
+
+/** A caller that repeats each write under its key until it is answered, and what was acknowledged, by key. */
+async function keepWriting(
+  service: Serving,
+  credentials: { account: number | undefined; key: string | undefined },
+  { name, goesOn }: { name: string; goesOn: () => boolean },
+): Promise<Map<string, number>> {
+  const acknowledged = new Map<string, number>()
+  const authorization = `Basic ${Buffer.from(`${credentials.account}:${credentials.key}`).toString('base64')}`
+  for (let n = 0; goesOn(); n += 1) {
+    const key = `${name}-${n}`
+    for (;;) {
+      const response = await fetch(`${service.address}/v1/customers`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json', 'idempotency-key': key },
+        body: JSON.stringify({ Name: key, LastName: 'Body' }),
+      })
+      const body = (await response.json()) as { customerID: number; Errors?: { Code: string }[] }
+      if (response.status === 201) {
+        acknowledged.set(key, body.customerID)
+        break
+      }
+      // 409: the first try of the key is still under way.
+      expect([response.status, body]).toEqual([expect.toBeOneOf([503, 409]), body])
+      if (response.status === 503) expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
+    }
+  }
+  return acknowledged
+}
+
+test('a primary that is frozen gives way to its promoted standby: callers that repeat lose nothing and have nothing twice, and it is not used when it is back', async () => {
+  const [primary = '', standby = ''] = serverFolders(2)
+  const credentials = await startPair(primary, standby, { isSynchronous: true })
+  const service = await serve({
+    DATABASE_URL: urlOf(primary, standby),
+    DATA_DIR: join(primary, '..', 'data'),
+    LOG_LEVEL: 'info',
+  })
+  let isOver = false
+  const counts = { acknowledged: 0 }
+  const goesOn = () => {
+    counts.acknowledged += 1
+    return !isOver
+  }
+  const callers = Array.from({ length: 6 }, (_, n) => keepWriting(service, credentials, { name: `caller${n}`, goesOn }))
+  await expect.poll(() => counts.acknowledged, { interval: 20 }).toBeGreaterThan(100)
+  signalServer(primary, 'SIGSTOP')
+  await promote(standby)
+  const before = counts.acknowledged
+  await expect.poll(() => counts.acknowledged, { interval: 20, timeout: 60_000 }).toBeGreaterThan(before + 100)
+  expect(service.said.err).toMatch(/another one: all connections from before were ended/)
+
+  signalServer(primary, 'SIGCONT')
+  await onServer(
+    standby,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'perennial watch'`,
+  )
+  await expect.poll(() => service.said.err, { interval: 50 }).toMatch(/former primary that still takes writes/)
+  const later = counts.acknowledged
+  await expect.poll(() => counts.acknowledged, { interval: 20 }).toBeGreaterThan(later + 50)
+  isOver = true
+  const acknowledged = new Map((await Promise.all(callers)).flatMap((one) => [...one]))
+  const kept = await onServer(standby, 'select customer_id::int as id from perennial.customers')
+  expect(new Set(acknowledged.values()).size).toBe(acknowledged.size)
+  expect(new Set(kept.map(({ id }) => id))).toEqual(new Set(acknowledged.values()))
 })

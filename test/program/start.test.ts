@@ -71,7 +71,7 @@ describe('start', () => {
     const admin = new pg.Client(connection)
     await admin.connect()
     const { rows } = await admin.query(
-      `select distinct usename from pg_stat_activity where application_name = 'perennial' and datname = 'perennial'`,
+      `select distinct usename from pg_stat_activity where application_name like 'perennial%' and datname = 'perennial'`,
     )
     expect(rows).toEqual([{ usename: 'perennial_app' }])
     await admin.end()

@@ -93,7 +93,7 @@ export const openTestDatabase = (connection: Connection): Database =>
   openDatabase(connection, { role: APP_ROLE, poolSize: 6 })
 
 let oneHash: string | undefined
-/** The same hash for every password, made once by each process that runs tests. */
+/** Stored form of a password, whichever it is: hashed once by each process that runs tests. */
 const ONE_HASH: Hashing = {
   hash: async () => (oneHash ??= passwordHash('geheim1')),
   close: async () => {},

@@ -68,8 +68,8 @@ const primaryMethod = (account: AccountId): Fragment =>
   fragment`left join payment_methods m on m.account_id = ${account} and m.customer_id = c.customer_id and m.is_primary`
 
 /**
- * Selects the same columns of one customer alone. PostgreSQL prepares all columns of a customer once more for each table that is joined to it, which costs
- * more than looking twice.
+ * Returns the same columns of one customer alone. PostgreSQL prepares all columns of a customer once more for each table that is joined to it, which costs more
+ * than looking twice.
  */
 const methodOfOne = (account: AccountId): Fragment => fragment`
   (select m.payment_method_id from payment_methods m

@@ -3,6 +3,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
 import type { Plans } from './scoped-query.ts'
+import type { Readiness } from './watch.ts'
 import { type Fragment, fragment, NOTHING, type Statement } from './sql.ts'
 
 /** Connection to the database: everything that the driver needs, plus the role to work under. */
@@ -158,8 +159,10 @@ export interface Database {
   unscoped: Unscoped
   /** Turns of the event loop, which large reads take while requests of several accounts come. */
   turns: Turns
-  /** Waits for notifications of a channel until the returned function is called; a lost connection is taken up again, and `missed` called then. */
+  /** Waits for notifications of a channel on the watch until the returned function is called; a lost connection is taken up again, and `missed` called then. */
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
+  /** Returns what the watch knows of the database. It begins with the first that listens. */
+  readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
   apart(connections: number): Database
   /** Counts for /metrics. */

@@ -35,6 +35,9 @@ export const READ_ONLY = '25006'
 /** Code of a connection that was given up at its start, because its server takes no writes. */
 export const TAKES_NO_WRITES = 'TAKES_NO_WRITES'
 
+/** Code of a connection that was given up, because its server was a primary before another one was promoted. */
+export const FORMER_PRIMARY = 'FORMER_PRIMARY'
+
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -53,6 +56,7 @@ const AWAY_CODES = new Set([
   '25P04',
   READ_ONLY,
   TAKES_NO_WRITES,
+  FORMER_PRIMARY,
   '53300',
   '08000',
   '08001',

@@ -12,7 +12,7 @@ import {
   unavailable,
 } from './failures.ts'
 import { Lanes } from './lanes.ts'
-import { listen } from './listener.ts'
+import { Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
 import { portionsOf, runRows, sendTogether } from './row-query.ts'
@@ -81,13 +81,16 @@ export function clientConfig(
   }
 }
 
-/** How many connections one process opens beside those of DATABASE_POOL, with the one on which it listens. */
+/** By which operators find the connection of the watch. */
+export const WATCH_NAME = 'perennial watch'
+
+/** How many connections one process opens beside those of DATABASE_POOL, with that of the watch. */
 export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + 1
 
 /** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
   connection: Connection,
-  options: {
+  options: WatchSettings & {
     role: string | undefined
     poolSize: number
     lanes?: number
@@ -125,6 +128,7 @@ export function openDatabase(
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
     patienceMs: PATIENCE_MS,
   })
+  const watch = new Watch({ ...config, application_name: WATCH_NAME }, options)
   const turns = new Turns()
   const lanes = new Lanes(ofReads, options.lanes ?? LANES, turns)
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, turns)
@@ -197,7 +201,8 @@ export function openDatabase(
           retried(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
         ),
     },
-    listen: (channel, heard, missed) => listen(config, channel, { heard, ...(missed && { missed }) }),
+    listen: (channel, heard, missed) => watch.listen({ channel, heard, ...(missed && { missed }) }),
+    readiness: () => watch.readiness,
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
@@ -208,7 +213,7 @@ export function openDatabase(
       }
     },
     close: async () => {
-      await Promise.all([lanes.close(), credentialLanes.close(), reads.close()])
+      await Promise.all([watch.close(), lanes.close(), credentialLanes.close(), reads.close()])
       await pool.end()
     },
   }

@@ -13,12 +13,13 @@ import { serversOf } from './addresses.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
-import { migrate } from './migrations.ts'
+import { migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
+import type { WatchSettings } from './watch.ts'
 
 /** A database that is ready to work with, wherever it is, and how to let go of it. */
 export interface OpenDatabase {
@@ -28,6 +29,8 @@ export interface OpenDatabase {
   openOwner(): Promise<ServerClient>
   /** Names of the migrations that ran just now. */
   migrated: string[]
+  /** The newest migration that this program knows. */
+  schema: number
   /** Opens what is sealed; the first time in a new database makes its keys. Throws a StartFailure. */
   openEnvelope(): Promise<Envelope>
   close(): Promise<void>
@@ -103,6 +106,8 @@ export async function openService(
     log: PostgresLog
     /** The embedded database works for this process after it has worked for others. */
     isBackground?: boolean
+    hasCallers?: boolean | undefined
+    realClock?: WatchSettings['realClock']
     onDatabaseGone?: (reason: string) => void
   },
 ): Promise<OpenDatabase> {
@@ -112,14 +117,18 @@ export async function openService(
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
     const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
+    const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
     // No way leads back from a role that logged in to one that may do more.
     const onConnected = options.isBackground ? { onConnected: comeAfterOthers } : {}
+    const pooled = {
+      poolSize: config.databasePool,
+      hasCallers: options.hasCallers,
+      realClock: options.realClock,
+      log: options.log,
+    }
     const db = isEmbedded
-      ? openDatabase(
-          { ...home.connection, user: roles.app, ...onConnected },
-          { role: undefined, poolSize: config.databasePool },
-        )
-      : openDatabase(home.connection, { role: roles.app, poolSize: config.databasePool })
+      ? openDatabase({ ...home.connection, user: roles.app, ...onConnected }, { ...pooled, role: undefined })
+      : openDatabase(home.connection, { ...pooled, role: roles.app })
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
     // Of a database that was carried here all records count as updated now, see decision 27.
@@ -145,6 +154,7 @@ export async function openService(
       connection: home.connection,
       openOwner: () => openOwner(home.connection, roles.owner),
       migrated,
+      schema,
       openEnvelope: () => openEnvelope(db.unscoped, config),
       close,
     }

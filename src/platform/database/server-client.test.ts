@@ -23,7 +23,7 @@ test('a server that dies in the very moment in which a connection is ready does 
   const { port } = server.address() as AddressInfo
   const client = new ServerClient({ host: '127.0.0.1', port, user: 'somebody', ssl: false })
   const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-  await client.connect()
+  await expect(client.connect()).rejects.toThrow(/terminat|queryable|closed/)
   await ended
   await expect(client.query('select 1')).rejects.toThrow(/terminat|queryable|closed/)
   server.close()

@@ -1,14 +1,15 @@
 import pg from 'pg'
-import { serversOf } from './addresses.ts'
-import { TAKES_NO_WRITES } from './failures.ts'
-import { watchSilence } from './silence.ts'
+import { isUnavailable, TAKES_NO_WRITES } from './failures.ts'
+import { type ServerAnswer, type ServerIdentity, serversFor, type Servers, UNKNOWN } from './servers.ts'
+import { cut, isWaitedOn, watchSilence } from './silence.ts'
 
 /**
- * A connection to the server that takes writes. Of several servers of an address each is tried, from the one that took writes last; one
- * that takes none (a standby, or made read-only) is as good as away, also where it is the only one: what is read there may be old.
+ * A connection to the server that takes writes. One that takes none (a standby, or made read-only) is as good as away, also where it is the only one:
+ * what is read there may be old. So is a former primary.
  */
 
-const TRY_MS = 5_000
+/** How long one of several servers may take to answer whether it takes writes. */
+const ASK_MS = 2_000
 
 /** How long connecting may take, to the first answer of the server's to a login. */
 const CONNECT_MS = 20_000
@@ -23,9 +24,6 @@ export type ServerClientConfig = pg.ClientConfig & {
   onConnected?: ((serverProcess: number) => void) | undefined
 }
 
-/** The server of an address of several that took writes last. */
-const lastWriting = new Map<string, string>()
-
 /** The parts of the driver's client that its type package does not describe. */
 interface Inner {
   processID: number | null
@@ -33,18 +31,30 @@ interface Inner {
   connectionParameters: { host: string; port: number }
 }
 
+/**
+ * Asks a server what it is. The timeline stands in the name of a file of the log; the last checkpoint has it minutes after a promotion.
+ */
+const IDENTITIES = [
+  `select (select system_identifier::text from pg_control_system()) as "system", pg_postmaster_start_time()::text as "startedAt",
+  ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as "timeline"`,
+  // Where a server is somebody else's, not all of it may be asked.
+  `select null as "system", pg_postmaster_start_time()::text as "startedAt", null as "timeline"`,
+]
+
 export class ServerClient extends pg.Client {
   readonly #config: ServerClientConfig
-  readonly #servers: readonly string[]
+  readonly #servers: Servers
   /** Settings that the server reports automatically at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
+  #identity = UNKNOWN
 
   constructor(config: ServerClientConfig) {
-    const servers = config.connectionString === undefined ? [] : serversOf(config.connectionString)
+    const servers = serversFor(config)
+    const [first] = servers.addresses
     super({
       connectionTimeoutMillis: CONNECT_MS,
       ...config,
-      ...(servers[0] === undefined ? {} : { connectionString: servers[0] }),
+      ...(first === undefined ? {} : { connectionString: first }),
     })
     this.#config = config
     this.#servers = servers
@@ -58,6 +68,11 @@ export class ServerClient extends pg.Client {
     )
   }
 
+  /** Identity of the server, as far as it answers that. */
+  get identity(): ServerIdentity {
+    return this.#identity
+  }
+
   override connect(): Promise<this>
   override connect(callback: (error: Error) => void): void
   override connect(callback?: (error: Error) => void): Promise<this> | void {
@@ -67,40 +82,50 @@ export class ServerClient extends pg.Client {
   }
 
   async #connectToWriting(): Promise<void> {
-    if (this.#servers.length > 1) await this.#choose()
-    await super.connect()
-    if (!this.#takesWrites()) {
+    const servers = this.#servers
+    const address =
+      servers.last ?? (servers.addresses.length === 0 ? this.host : (await chooseServer(this.#config)).address)
+    if (servers.addresses.length > 1) this.#leadTo(address)
+    try {
+      await this.#connectTo(address)
+    } catch (error) {
+      servers.forget(address)
       await super.end().catch(() => {})
-      throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
-        code: TAKES_NO_WRITES,
-      })
+      throw error
     }
     const { processID } = this as unknown as Inner
     if (processID !== null) this.#config.onConnected?.(processID)
   }
 
-  /** Names that server to the driver which takes writes; throws what the last of them answered when none does. */
-  async #choose(): Promise<void> {
-    const list = this.#config.connectionString ?? ''
-    const last = lastWriting.get(list)
-    const inTurn = [...this.#servers].sort((one, other) => Number(other === last) - Number(one === last))
-    let failure: unknown
-    for (const server of inTurn) {
-      const probe = new ServerClient({ ...this.#config, connectionString: server, connectionTimeoutMillis: TRY_MS })
+  async #connectTo(address: string): Promise<void> {
+    await super.connect()
+    if (!this.#takesWrites())
+      throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
+        code: TAKES_NO_WRITES,
+      })
+    this.#identity = await this.#askIdentity()
+    const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => isWaitedOn(this) }
+    this.#servers.admit(link, { address, identity: this.#identity })
+    this.once('end', () => this.#servers.dismiss(link))
+  }
+
+  async #askIdentity(): Promise<ServerIdentity> {
+    for (const question of IDENTITIES)
       try {
-        await probe.connect()
-        lastWriting.set(list, server)
-        const { connectionParameters } = this as unknown as Inner
-        Object.assign(connectionParameters, { host: probe.host, port: probe.port })
-        Object.assign(this, { host: probe.host, port: probe.port })
-        return
+        const { rows } = await this.query<ServerIdentity>(question)
+        return rows[0] ?? UNKNOWN
       } catch (error) {
-        failure = error
-      } finally {
-        await probe.end().catch(() => {})
+        if (isUnavailable(error)) throw error
       }
-    }
-    throw failure
+    return UNKNOWN
+  }
+
+  /** Names a server of the address to the driver. */
+  #leadTo(address: string): void {
+    const { host, port } = new pg.Client({ ...this.#config, connectionString: address })
+    const { connectionParameters } = this as unknown as Inner
+    Object.assign(connectionParameters, { host, port })
+    Object.assign(this, { host, port })
   }
 
   #takesWrites(): boolean {
@@ -110,5 +135,25 @@ export class ServerClient extends pg.Client {
       this.#reported.get('in_hot_standby') !== 'on' &&
       (isForReads || this.#reported.get('default_transaction_read_only') !== 'on')
     )
+  }
+}
+
+/** Asks all servers of an address which of them takes writes, and returns that one: new connections go there. Throws if none does. */
+export const chooseServer = (config: ServerClientConfig): Promise<ServerAnswer> =>
+  serversFor(config).choose((address) => askServer({ ...config, connectionString: address }))
+
+/** Asks one server. One that has not answered in time is given up. */
+async function askServer(config: ServerClientConfig & { connectionString: string }): Promise<ServerAnswer> {
+  const client = new ServerClient(config)
+  const late = Object.assign(new Error('connection terminated: the database server gave no answer'), {
+    code: 'ETIMEDOUT',
+  })
+  const limit = setTimeout(() => cut(client, late), ASK_MS)
+  try {
+    await client.connect()
+    return { address: config.connectionString, identity: client.identity }
+  } finally {
+    clearTimeout(limit)
+    void client.end().catch(() => {})
   }
 }

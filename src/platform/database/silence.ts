@@ -18,25 +18,35 @@ interface Inner {
 
 const bounds = new WeakMap<object, number>()
 
+/** Returns whether somebody waits for an answer on a connection. */
+export function isWaitedOn(client: pg.ClientBase): boolean {
+  const { _activeQuery: active, _sentQueryQueue: sent, _queryQueue: queued } = client as unknown as Inner
+  return active != null || sent.length > 0 || queued.length > 0
+}
+
+/** Returns how many bytes a connection has received. */
+export const bytesReceived = (client: pg.ClientBase): number => (client as unknown as Inner).connection.stream.bytesRead
+
+/** Ends a connection at once; whoever waits on it gets the reason. */
+export const cut = (client: pg.ClientBase, reason: Error): void =>
+  (client as unknown as Inner).connection.stream.destroy(reason)
+
 /** Sets how long the server may send nothing while an answer is waited for on a connection, in milliseconds. */
 export const boundSilence = (client: pg.ClientBase, silenceMs: number): void => void bounds.set(client, silenceMs)
 
 /** Looks at a connection every so often until it ends, and ends it when its server has been silent for too long. */
 export function watchSilence(client: pg.ClientBase, silenceMs: number, everyMs = GRACE_MS): void {
   boundSilence(client, silenceMs)
-  const inner = client as unknown as Inner
   let bytes = -1
   let silentMs = 0
   const look = () => {
-    const { connection, _activeQuery: active, _sentQueryQueue: sent, _queryQueue: queued } = inner
-    const { stream } = connection
-    const isWaiting = active != null || sent.length > 0 || queued.length > 0
     // Looks are counted, not a clock: a process that was held up itself has not read what had arrived meanwhile.
-    silentMs = isWaiting && stream.bytesRead === bytes ? silentMs + everyMs : 0
-    bytes = stream.bytesRead
+    silentMs = isWaitedOn(client) && bytesReceived(client) === bytes ? silentMs + everyMs : 0
+    bytes = bytesReceived(client)
     if (silentMs <= (bounds.get(client) ?? silenceMs)) return
     clearInterval(timer)
-    stream.destroy(
+    cut(
+      client,
       Object.assign(new Error('connection terminated: the database server gave no answer'), { code: 'ETIMEDOUT' }),
     )
   }

@@ -18,6 +18,7 @@ export const PURPOSES = [
   'result line',
   'result likeness',
   'link',
+  'equal settings',
 ] as const
 export type Purpose = (typeof PURPOSES)[number]
 

@@ -24,10 +24,14 @@ interface Waiting {
   failed(error: unknown): void
 }
 
+interface Begun {
+  atMs: number
+}
+
 interface Line {
   /** Requests that are done alone at present, and groups. */
-  alone: number
-  groups: number
+  alone: Set<Begun>
+  groups: Set<Begun>
   waiting: Waiting[]
   isLooked: boolean
   /** Looks again after a time in which nothing has ended. */
@@ -53,6 +57,15 @@ const LOCK_MS = 50
 const GROUP_MS = 60_000
 /** How long a request waits for a group at most: the patience with the database is that of being done alone. */
 const WAIT_MS = 2_000
+
+/** A request or group that began longer ago holds nothing up: its server may never answer. */
+const UNDER_WAY_MS = 2_000
+
+const underWay = (begun: ReadonlySet<Begun>, nowMs: number): number => {
+  let count = 0
+  for (const { atMs } of begun) if (nowMs - atMs < UNDER_WAY_MS) count += 1
+  return count
+}
 
 /** Refusals after which nothing is tried again: the database is away, so that nobody knows what it has done, or has no place. */
 const FINAL = new Set(['database_unavailable', 'too_busy'])
@@ -120,7 +133,14 @@ export class GroupedWrites {
       if (!line)
         this.#lines.set(
           account,
-          (line = { alone: 0, groups: 0, waiting: [], isLooked: false, timer: undefined, apartUntilMs: 0 }),
+          (line = {
+            alone: new Set(),
+            groups: new Set(),
+            waiting: [],
+            isLooked: false,
+            timer: undefined,
+            apartUntilMs: 0,
+          }),
         )
       line.waiting.push({ request, sinceMs: steadyClock(), answered, failed })
       this.#lookSoon(account, line)
@@ -141,22 +161,25 @@ export class GroupedWrites {
     const nowMs = steadyClock()
     const isApart = nowMs < line.apartUntilMs
     for (let [first] = line.waiting; first; [first] = line.waiting) {
-      const isFew = line.groups === 0 && line.waiting.length + line.alone < SHARED_FROM
+      const isFew =
+        underWay(line.groups, nowMs) === 0 && line.waiting.length + underWay(line.alone, nowMs) < SHARED_FROM
       if (isApart || isFew || nowMs - first.sinceMs >= WAIT_MS) void this.#aloneInLine(account, line, takeFirst(line))
       else if (line.waiting.length < SHARED_FROM || !this.#beginGroup(account, line)) break
     }
     clearTimeout(line.timer)
     line.timer = undefined
     if (line.waiting.length > 0) line.timer = setTimeout(() => this.#look(account, line), WAIT_MS)
-    else if (line.alone === 0 && line.groups === 0 && !isApart) this.#lines.delete(account)
+    else if (line.alone.size === 0 && line.groups.size === 0 && !isApart) this.#lines.delete(account)
   }
 
   /** Begins a group of what waits; of requests that cannot be in one together, does the first alone. Returns whether anything could begin. */
   #beginGroup(account: AccountId, line: Line): boolean {
-    if (line.groups >= GROUPS_MAX) return false
+    const nowMs = steadyClock()
+    if (underWay(line.groups, nowMs) >= GROUPS_MAX) return false
     const members = takeMembers(line.waiting)
     if (members.length > 1) void this.#group(account, line, members)
-    else if (line.alone < ALONE_MAX) for (const one of members) void this.#aloneInLine(account, line, one)
+    else if (underWay(line.alone, nowMs) < ALONE_MAX)
+      for (const one of members) void this.#aloneInLine(account, line, one)
     else {
       line.waiting.unshift(...members)
       return false
@@ -165,16 +188,18 @@ export class GroupedWrites {
   }
 
   async #aloneInLine(account: AccountId, line: Line, one: Waiting): Promise<void> {
-    line.alone += 1
+    const begun = { atMs: steadyClock() }
+    line.alone.add(begun)
     await doAlone(one)
-    line.alone -= 1
+    line.alone.delete(begun)
     this.#lookSoon(account, line)
   }
 
   async #group(account: AccountId, line: Line, members: readonly Waiting[]): Promise<void> {
-    line.groups += 1
+    const begun = { atMs: steadyClock() }
+    line.groups.add(begun)
     const left = await this.#together(account, line, members)
-    line.groups -= 1
+    line.groups.delete(begun)
     this.#lookSoon(account, line)
     if (left.length > 0) this.#count('alone', left.length)
     // What was in a group does not wait a second time.

@@ -4,10 +4,10 @@ import { basename, join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../database/database.ts'
-import { DATABASE_MARK, MARK_HEADER } from '../database/mark.ts'
-import { sql } from '../database/sql.ts'
+import { CLOCKS_APART_MS } from '../database/clock-offset.ts'
+import { MARK_HEADER } from '../database/mark.ts'
 import type { Metrics } from '../metrics.ts'
-import { within } from '../within.ts'
+import { steadyClock } from '../steady-clock.ts'
 import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import type { DescribedDownload } from './openapi-downloads.ts'
@@ -27,7 +27,8 @@ interface PageDeps {
 /** Scripts that pages of others load: they hold nothing of anybody. */
 const WIDGETS = ['capture.js', 'emandate.js']
 
-const READY_WAIT_MS = 5_000
+/** A database that has answered nothing for so long makes the service not ready. */
+const SILENT_MS = 5_000
 
 const isPublic = { config: { isPublic: true } }
 
@@ -139,11 +140,9 @@ function addPublicFile(app: FastifyInstance, url: string, { type, policy, text }
 const isNamedIn = (header: string | undefined, etag: string): boolean =>
   header?.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, ''))) ?? false
 
-/** Answers whether the service is ready: the database answers soon, and the service is not on its way out. */
+/** Answers whether the service is ready, as the watch has found the database last, and whether the service is not on its way out. */
 function addReadiness(app: FastifyInstance, db: Database): void {
   let isStopping = false
-  // Of a database that does not answer one question is open, however often the service is asked.
-  let asked: ReturnType<typeof askDatabase> | undefined
   app.addHook('preClose', async () => {
     isStopping = true
   })
@@ -151,26 +150,15 @@ function addReadiness(app: FastifyInstance, db: Database): void {
     json(reply.header('retry-after', '2'), 503, errorBody([{ code: 'not_ready', message, field: null }]))
   app.get('/readyz', isPublic, async (_, reply) => {
     if (isStopping) return notReady(reply, 'The service is stopping.')
-    // Whatever asks gives up sooner than a connection would: no answer in time is an answer.
-    const found = await within(READY_WAIT_MS, (asked ??= askDatabase(db).finally(() => (asked = undefined))))
-    if (found instanceof Fault) return notReady(reply, found.problems[0]?.message ?? '')
-    if (!found) return notReady(reply, 'The database cannot be reached at the moment.')
-    if (found[0]?.isReadOnly) return notReady(reply, 'The database takes no writes at the moment.')
-    return json(reply.header(MARK_HEADER, found[0]?.mark ?? ''), 200, '{"Status":"ready"}')
+    const { answeredAtMs, mark, isReadOnly, clockOffsetMs, clocksApart, fault } = db.readiness()
+    if (fault) return notReady(reply, fault.problems[0]?.message ?? '')
+    if (answeredAtMs === null || steadyClock() - answeredAtMs > SILENT_MS)
+      return notReady(reply, 'The database cannot be reached at the moment.')
+    if (isReadOnly) return notReady(reply, 'The database takes no writes at the moment.')
+    if (Math.abs(clockOffsetMs) > CLOCKS_APART_MS.ready) return notReady(reply, `Not ready: ${clocksApart}.`)
+    return json(reply.header(MARK_HEADER, mark), 200, '{"Status":"ready"}')
   })
 }
-
-/** Asks the database who it is and whether it takes writes; the refusal where it cannot be asked. */
-const askDatabase = (db: Database): Promise<{ mark: string; isReadOnly: boolean }[] | Fault> =>
-  db.unscoped
-    .rows<{ mark: string; isReadOnly: boolean }>(
-      sql`select account_exists(), ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
-      READY_WAIT_MS,
-    )
-    .catch((error: unknown) => {
-      if (error instanceof Fault) return error
-      throw error
-    })
 
 /** Pages answer GET and HEAD; any other method is 405, as everywhere. */
 function refuseOtherMethods(app: FastifyInstance, reference: readonly string[]): void {

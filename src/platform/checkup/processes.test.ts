@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { differencesTo } from '../processes/equal-settings.ts'
+import type { ListedProcess } from '../processes/queries.ts'
+import { processFindings } from './processes.ts'
+
+const listed = (id: string, settings: Record<string, string>, wish: Partial<ListedProcess> = {}): ListedProcess => ({
+  id,
+  kind: 'serve',
+  host: `host-${id}`,
+  pid: 7,
+  version: '0.2.0',
+  schema: 3,
+  logLevel: 'info',
+  state: 'ready',
+  startedAt: '2027-01-01T00:00:00.000Z',
+  seenAt: '2027-01-01T00:00:00.000Z',
+  isLive: true,
+  settings,
+  ...wish,
+})
+
+test('processes that agree are counted by kind and version, and nothing is told where none is live', () => {
+  expect(processFindings([])).toEqual([])
+  const live = [listed('a', { PUBLIC_URL: 'x' }), listed('b', { PUBLIC_URL: 'x' }), listed('c', {}, { kind: 'work' })]
+  expect(processFindings(live)).toEqual([
+    { about: 'processes', state: 'ok', text: 'live on this database: 2 × serve 0.2.0, 1 × work 0.2.0', mend: null },
+  ])
+})
+
+test('a setting in which live processes differ is named once, with a host and without a value', () => {
+  const live = [listed('a', { MAIL_FROM: 'secret-1' }), listed('b', { MAIL_FROM: 'secret-2' })]
+  const [, ...differences] = processFindings(live)
+  expect(differences.map(({ text }) => text)).toEqual([
+    'in host-a:7 MAIL_FROM is not the same as in the process host-b:7 on this database: which of them applies depends on who answers',
+  ])
+  expect(JSON.stringify(differences)).not.toContain('secret')
+})
+
+test('a process that is not live, or does not read a setting, differs in nothing', () => {
+  const own = listed('a', { PUBLIC_URL: 'x', TRUST_PROXY: 'y' })
+  expect(
+    differencesTo(own, [own, listed('b', { PUBLIC_URL: 'z' }, { isLive: false }), listed('c', { PUBLIC_URL: 'x' })]),
+  ).toEqual([])
+})

@@ -1,0 +1,44 @@
+import type pg from 'pg'
+import { differencesTo, sentenceOf } from '../processes/equal-settings.ts'
+import type { ListedProcess } from '../processes/queries.ts'
+import { doubtful, fine, type Finding } from './finding.ts'
+
+/** The live processes on a database, and whether they agree in what must be equal. */
+
+/** Lists who is there, and each setting in which two live processes differ, once. */
+export async function checkProcesses(client: pg.Client): Promise<Finding[]> {
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.list_processes()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const { rows } = await client.query<ListedProcess>(
+    `select process_id::text as "id", kind, host, pid, version, schema, state, is_live as "isLive", settings from perennial.list_processes()`,
+  )
+  return processFindings(rows.filter(({ isLive }) => isLive))
+}
+
+/** Makes the findings about live processes. */
+export function processFindings(live: readonly ListedProcess[]): Finding[] {
+  if (live.length === 0) return []
+  const counts = new Map<string, number>()
+  for (const { kind, version } of live) {
+    const name = `${kind} ${version}`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const there = [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
+  const named = new Set<string>()
+  const differences = live.flatMap((one) =>
+    differencesTo(one, live).flatMap((difference) => {
+      if (named.has(difference.setting)) return []
+      named.add(difference.setting)
+      return [
+        doubtful(
+          'processes',
+          `in ${one.host}:${one.pid} ${sentenceOf(difference)}`,
+          'set it to the same everywhere, and start them anew',
+        ),
+      ]
+    }),
+  )
+  return [fine('processes', `live on this database: ${there}`), ...differences]
+}

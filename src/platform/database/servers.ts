@@ -1,0 +1,157 @@
+import type pg from 'pg'
+import { serversOf } from './addresses.ts'
+import { FORMER_PRIMARY } from './failures.ts'
+
+/**
+ * The servers of one address: which of them takes writes, and the connections of this process to them. A server is known by its system and by the
+ * start of its postmaster; of servers of one system the one with the highest timeline is the primary, and every other that takes writes a former one.
+ */
+
+/** Identity of a server; null: it does not answer that. */
+export interface ServerIdentity {
+  system: string | null
+  startedAt: string | null
+  timeline: number | null
+}
+
+export const UNKNOWN: ServerIdentity = { system: null, startedAt: null, timeline: null }
+
+/** The answer of a server that takes writes. */
+export interface ServerAnswer {
+  address: string
+  identity: ServerIdentity
+}
+
+/** Asks one server, by an address of it alone. Throws if it does not answer or takes no writes. */
+export type Ask = (address: string) => Promise<ServerAnswer>
+
+/** A connection to one of the servers. */
+export interface ServerLink {
+  /** Ends the connection at once; whoever waits on it gets the reason. */
+  cut(reason: Error): void
+  isWaiting(): boolean
+}
+
+const formerPrimary = (address: string): Error =>
+  Object.assign(new Error(`connection terminated: the database server at ${address} is a former primary`), {
+    code: FORMER_PRIMARY,
+  })
+
+const moved = (): Error =>
+  Object.assign(new Error('connection terminated: another database server takes the writes'), { code: '08006' })
+
+const silent = (): Error =>
+  Object.assign(new Error('connection terminated: the database server gave no answer'), { code: 'ETIMEDOUT' })
+
+export class Servers {
+  /** An address for each server. Empty where the driver's own settings name one. */
+  readonly addresses: readonly string[]
+  readonly #links = new Map<ServerLink, ServerAnswer>()
+  /** The highest timeline that was seen of each system. */
+  readonly #timelines = new Map<string, number>()
+  #last: string | undefined
+  #choosing: Promise<ServerAnswer> | undefined
+  /** Former primaries that were named already. */
+  readonly #named = new Set<string>()
+  /** Called with the address of each former primary, once. */
+  onFormerPrimary: ((address: string) => void) | undefined
+
+  constructor(connectionString: string | undefined) {
+    this.addresses = connectionString === undefined ? [] : serversOf(connectionString)
+  }
+
+  /** Returns the address of the server that took writes last; undefined if none is known. */
+  get last(): string | undefined {
+    return this.addresses.length > 1 ? this.#last : this.addresses[0]
+  }
+
+  /** Forgets the server that took writes last, so that the next connection asks all. */
+  forget(address: string): void {
+    if (this.#last === address) this.#last = undefined
+  }
+
+  /**
+   * Asks all servers at once, and returns the one that new connections go to. Rule: of those that take writes the highest timeline, among equals the
+   * one used last, else the first. Throws what the last of them answered if none does. Those who ask meanwhile wait for the same answer.
+   */
+  choose(ask: Ask): Promise<ServerAnswer> {
+    this.#choosing ??= this.#choose(ask).finally(() => (this.#choosing = undefined))
+    return this.#choosing
+  }
+
+  async #choose(ask: Ask): Promise<ServerAnswer> {
+    const asked = await Promise.allSettled(this.addresses.map(ask))
+    const writing = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    for (const { identity } of writing) this.#note(identity)
+    const primaries = writing.filter((one) => !this.#isFormer(one))
+    primaries.sort(
+      (one, other) =>
+        (other.identity.timeline ?? 0) - (one.identity.timeline ?? 0) ||
+        Number(other.address === this.#last) - Number(one.address === this.#last),
+    )
+    const [chosen] = primaries
+    if (!chosen) {
+      if (writing[0]) throw formerPrimary(writing[0].address)
+      throw asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])).at(-1)
+    }
+    this.#last = chosen.address
+    return chosen
+  }
+
+  /** Takes up a connection to a server. Throws if that is a former primary. */
+  admit(link: ServerLink, answer: ServerAnswer): void {
+    this.#note(answer.identity)
+    if (this.#isFormer(answer)) throw formerPrimary(answer.address)
+    this.#links.set(link, answer)
+  }
+
+  /** Forgets a connection that has ended. */
+  dismiss(link: ServerLink): void {
+    this.#links.delete(link)
+  }
+
+  /** Ends every connection to another server than this one, or to it before it started anew. */
+  cutOthers({ system, startedAt }: ServerIdentity): void {
+    this.#cut(moved(), (_, { identity }) => identity.system !== system || identity.startedAt !== startedAt)
+  }
+
+  /** Ends every connection on which somebody waits. */
+  cutWaiting(): void {
+    this.#cut(silent(), (link) => link.isWaiting())
+  }
+
+  #cut(reason: Error, isMeant: (link: ServerLink, answer: ServerAnswer) => boolean): void {
+    for (const [link, answer] of this.#links) {
+      if (!isMeant(link, answer)) continue
+      this.#links.delete(link)
+      link.cut(reason)
+    }
+  }
+
+  /** Notes the timeline of a server. Connections to a server that is now known for a former primary are ended. */
+  #note({ system, timeline }: ServerIdentity): void {
+    if (system === null || timeline === null || timeline <= (this.#timelines.get(system) ?? 0)) return
+    this.#timelines.set(system, timeline)
+    this.#cut(moved(), (_, answer) => this.#isFormer(answer))
+  }
+
+  #isFormer({ address, identity: { system, timeline } }: ServerAnswer): boolean {
+    const isFormer = system !== null && timeline !== null && timeline < (this.#timelines.get(system) ?? 0)
+    if (isFormer && !this.#named.has(address)) {
+      this.#named.add(address)
+      this.onFormerPrimary?.(address)
+    }
+    return isFormer
+  }
+}
+
+/** Servers by the address that names them. */
+const known = new Map<string, Servers>()
+
+/** Returns the servers of a connection: the same for each connection of the process that has this address. */
+export function serversFor({ connectionString, host, port, database }: pg.ClientConfig): Servers {
+  const key = connectionString ?? `${host}:${port}/${database}`
+  let servers = known.get(key)
+  if (!servers) known.set(key, (servers = new Servers(connectionString)))
+  return servers
+}

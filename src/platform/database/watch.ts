@@ -1,0 +1,298 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { assert } from '../../kernel/assert.ts'
+import type { Fault } from '../../kernel/fault.ts'
+import { steadyClock } from '../steady-clock.ts'
+import { databaseFault, isUnavailable } from './failures.ts'
+import { runRows } from './row-query.ts'
+import { accountScope } from './scoped-query.ts'
+import { DATABASE_MARK } from './mark.ts'
+import { type ClockExchange, ClockOffset, CLOCKS_APART_MS, sentenceOfClocks } from './clock-offset.ts'
+import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
+import { type ServerIdentity, type Servers, serversFor } from './servers.ts'
+import { bytesReceived, cut } from './silence.ts'
+import { sql } from './sql.ts'
+
+/**
+ * The watch of a process over its database: one connection, which listens on all channels and asks every two seconds whether the server is there and is
+ * still the same one. See docs/decisions/0055-one-watch.md.
+ */
+
+const LOOK_EVERY_MS = 500
+/** Looks from one question to the next. */
+const LOOKS_PER_QUESTION = 4
+/** An answer that takes longer makes the server a silent one. */
+const SILENT_MS = 3_000
+const AGAIN_MS = 500
+/** How long a caller waits on a server that is silent, while no other is there. */
+const CALLERS_WAIT_MS = 15_000
+
+/** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
+const NOBODY = 0n
+
+/** Listeners of a channel. */
+export interface Hearing {
+  channel: string
+  heard(payload: string): void
+  /** Called after a time without a connection, in which anything may have been missed. */
+  missed?(): void
+}
+
+/** State of the database, as the watch found it last. */
+export interface Readiness {
+  /** Moment of the steady clock at which it answered last; null before the first answer. */
+  answeredAtMs: number | null
+  /** Distinguishes this database from any other, see DATABASE_MARK. */
+  mark: string
+  isReadOnly: boolean
+  /** By how many milliseconds the database's clock is ahead of this machine's. */
+  clockOffsetMs: number
+  /** The sentence about clocks that are apart; undefined where they agree. */
+  clocksApart: string | undefined
+  /** Why it cannot be used at present; undefined if it can. */
+  fault: Fault | undefined
+}
+
+/** Takes what the watch reports of servers that went and came, and of clocks. */
+export interface WatchLog {
+  info(message: string): void
+  warn(message: string): void
+  error(message: string): void
+}
+
+export interface WatchSettings {
+  /** Callers wait for the process: they are let go where no server answers. Left out: its own work keeps its bounds. */
+  hasCallers?: boolean | undefined
+  /** The clock of this machine, to be compared with the database's; left out: it is not. */
+  realClock?: (() => number) | undefined
+  log?: WatchLog | undefined
+}
+
+interface Answered {
+  mark: string
+  isReadOnly: boolean
+  nowMs: number
+}
+
+const QUESTION = sql`select ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly",
+    extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs"
+  from (select count(*) from customers where account_id = ${NOBODY}) as asked`
+
+export class Watch {
+  readonly #config: ServerClientConfig
+  readonly #servers: Servers
+  readonly #settings: WatchSettings
+  readonly #hearings = new Set<Hearing>()
+  readonly #clocks = new ClockOffset()
+  /** From which difference of the clocks on the next line is written. */
+  #clocksReportedMs = 0
+  #client: ServerClient | undefined
+  #opening: Promise<void> | undefined
+  /** The statement before has been answered. */
+  #before: Promise<void> = Promise.resolve()
+  #identity: ServerIdentity | undefined
+  #readiness: Readiness = {
+    answeredAtMs: null,
+    mark: '',
+    isReadOnly: false,
+    clockOffsetMs: 0,
+    clocksApart: undefined,
+    fault: undefined,
+  }
+  #timer: NodeJS.Timeout | undefined
+  #looks = 0
+  #silentMs = 0
+  #bytes = -1
+  #isAsked = false
+  #isSearching = false
+  #isClosed = false
+
+  constructor(config: ServerClientConfig, settings: WatchSettings) {
+    this.#config = config
+    this.#settings = settings
+    this.#servers = serversFor(config)
+    this.#servers.onFormerPrimary = (address) =>
+      settings.log?.warn(
+        `the database server at ${nameOf(address)} is a former primary that still takes writes: it is not used`,
+      )
+  }
+
+  get readiness(): Readiness {
+    return this.#readiness
+  }
+
+  /** Listens until the returned function is called. Throws if the first connection of the watch fails. */
+  async listen(hearing: Hearing): Promise<() => Promise<void>> {
+    assert(/^[a-z_]+$/.test(hearing.channel), 'a channel is a plain word')
+    const isNew = ![...this.#hearings].some(({ channel }) => channel === hearing.channel)
+    this.#hearings.add(hearing)
+    try {
+      await (this.#opening ??= this.#begin())
+    } catch (error) {
+      this.#hearings.delete(hearing)
+      this.#opening = undefined
+      throw error
+    }
+    const client = this.#client
+    if (isNew && client) await this.#inTurn(() => client.query(`listen ${hearing.channel}`)).catch(() => {})
+    return async () => void this.#hearings.delete(hearing)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    await this.#opening?.catch(() => {})
+    await this.#client?.end()
+  }
+
+  async #begin(): Promise<void> {
+    await this.#open()
+    this.#judge()
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  /** Connects, listens and asks. Throws what fails. */
+  async #open(): Promise<void> {
+    const client = new ServerClient(this.#config)
+    client.on('notification', ({ channel, payload }) => {
+      for (const hearing of this.#hearings) if (hearing.channel === channel) hearing.heard(payload ?? '')
+    })
+    try {
+      await client.connect()
+      const channels = new Set([...this.#hearings].map(({ channel }) => channel))
+      for (const channel of channels) await client.query(`listen ${channel}`)
+      this.#client = client
+      this.#isAsked = false
+      await this.#ask(client)
+    } catch (error) {
+      this.#client = undefined
+      await client.end().catch(() => {})
+      throw error
+    }
+    client.once('end', () => {
+      if (this.#client === client) void this.#search()
+    })
+    if (this.#isClosed) await client.end()
+  }
+
+  /** Runs a statement once those before it are answered. */
+  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+    const answer = this.#before.then(send)
+    this.#before = answer.then(
+      () => {},
+      () => {},
+    )
+    return answer
+  }
+
+  /** Asks every few looks; looks are counted, not a clock, so that a process that was held up itself does not judge. */
+  #look(): void {
+    const client = this.#client
+    if (!client || this.#isSearching) return
+    this.#looks += 1
+    if (this.#isAsked) {
+      const bytes = bytesReceived(client)
+      this.#silentMs = bytes === this.#bytes ? this.#silentMs + LOOK_EVERY_MS : 0
+      this.#bytes = bytes
+      if (this.#silentMs >= SILENT_MS) void this.#search()
+      return
+    }
+    if (this.#looks % LOOKS_PER_QUESTION === 0) void this.#ask(client).catch(() => {})
+  }
+
+  /** Asks what an account would ask. Throws if the connection is lost; any other refusal is kept. */
+  async #ask(client: ServerClient): Promise<void> {
+    this.#isAsked = true
+    this.#silentMs = 0
+    this.#bytes = bytesReceived(client)
+    try {
+      const { realClock } = this.#settings
+      const sentMs = realClock?.()
+      const [answer] = await this.#inTurn(() => runRows<Answered>(client, QUESTION, [accountScope(NOBODY)]))
+      assert(answer, 'the watch is answered one row')
+      const { mark, isReadOnly, nowMs } = answer
+      const clocks =
+        realClock && sentMs !== undefined
+          ? this.#noteClocks({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
+          : { clockOffsetMs: 0, clocksApart: undefined }
+      this.#readiness = { mark, isReadOnly, ...clocks, answeredAtMs: steadyClock(), fault: undefined }
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      this.#fail(error)
+    } finally {
+      this.#isAsked = false
+    }
+  }
+
+  /** Notes how the clocks stand. Reports once that they are apart, again when they are so far apart that duties wait, and anew after they agreed. */
+  #noteClocks(exchange: ClockExchange): Pick<Readiness, 'clockOffsetMs' | 'clocksApart'> {
+    this.#clocks.note(exchange)
+    const clockOffsetMs = this.#clocks.ms
+    const { warned, duties } = CLOCKS_APART_MS
+    const reachedMs = [duties, warned].find((boundMs) => Math.abs(clockOffsetMs) > boundMs) ?? 0
+    const clocksApart = reachedMs === 0 ? undefined : sentenceOfClocks(clockOffsetMs, exchange.answeredMs)
+    if (reachedMs > this.#clocksReportedMs) {
+      if (reachedMs === duties) this.#settings.log?.error(`${clocksApart}: duties do not begin until they agree`)
+      else this.#settings.log?.warn(`${clocksApart}: set both by one time server`)
+    }
+    this.#clocksReportedMs = reachedMs
+    return { clockOffsetMs, clocksApart }
+  }
+
+  #fail(error: unknown): void {
+    this.#readiness = { ...this.#readiness, fault: databaseFault(error) ?? databaseFault({ code: '08006' }) }
+  }
+
+  /** Ends the connections to the server that was used until now, if another one answers, or the same one after a start. */
+  #judge(): void {
+    const [before, now] = [this.#identity, this.#client?.identity]
+    this.#identity = now
+    if (!before || !now || (before.system === now.system && before.startedAt === now.startedAt)) return
+    this.#servers.cutOthers(now)
+    this.#clocks.forget()
+    const { last } = this.#servers
+    const from = last === undefined ? '' : ` at ${nameOf(last)}`
+    const timeline = now.timeline === null ? '' : `, on timeline ${now.timeline}`
+    const what =
+      before.system === now.system && before.timeline === now.timeline ? 'was started anew' : 'is another one'
+    this.#settings.log?.info(`the database server${from}${timeline} ${what}: all connections from before were ended`)
+  }
+
+  /** Looks for the server that takes writes until one does, ends the connections to any other, and listens there. */
+  async #search(): Promise<void> {
+    if (this.#isSearching || this.#isClosed) return
+    this.#isSearching = true
+    const client = this.#client
+    this.#client = undefined
+    const sinceMs = steadyClock() - this.#silentMs
+    let hasLetGo = false
+    if (client) cut(client, Object.assign(new Error('connection terminated: the watch gave it up'), { code: '08006' }))
+    while (!this.#isClosed) {
+      try {
+        if (this.#servers.addresses.length > 0) await chooseServer(this.#config)
+        await this.#open()
+        this.#judge()
+        break
+      } catch (error) {
+        // The refusal of a server that answers is kept at once; one that answers nothing shows by the time without an answer.
+        if ((error as { code?: string }).code !== undefined) this.#fail(error)
+      }
+      if (this.#settings.hasCallers === true && !hasLetGo && steadyClock() - sinceMs >= CALLERS_WAIT_MS) {
+        hasLetGo = true
+        this.#servers.cutWaiting()
+      }
+      await delay(AGAIN_MS, undefined, { ref: false })
+    }
+    this.#isSearching = false
+    if (!this.#isClosed) for (const { missed } of this.#hearings) missed?.()
+  }
+}
+
+/** Names the host of a server, without user and password. */
+const nameOf = (address: string): string => {
+  try {
+    const { hostname, port } = new URL(address)
+    return `${hostname}${port ? `:${port}` : ''}`
+  } catch {
+    return address
+  }
+}

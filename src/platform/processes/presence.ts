@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Database } from '../database/database.ts'
+import { differencesTo, sentenceOf } from './equal-settings.ts'
+import { beat, leave, listProcesses, type ProcessFacts, type ProcessState } from './queries.ts'
+
+/** That a process is there, as the others see it: written at its start, at each change of its state and every ten seconds, until it leaves. */
+
+const EVERY_MS = 10_000
+
+export interface PresenceDeps {
+  db: Pick<Database, 'unscoped'>
+  log: Record<'debug' | 'warn', (message: string) => void>
+}
+
+export class ProcessPresence {
+  readonly #deps: PresenceDeps
+  readonly #facts: () => ProcessFacts
+  #state: ProcessState = 'ready'
+  #timer: NodeJS.Timeout | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    deps: PresenceDeps,
+    facts: Omit<ProcessFacts, 'id' | 'host' | 'pid' | 'logLevel'> & { logLevel(): string },
+  ) {
+    this.#deps = deps
+    const own = { id: randomUUID(), host: hostname(), pid: process.pid }
+    this.#facts = () => ({ ...facts, ...own, logLevel: facts.logLevel() })
+  }
+
+  /** Writes that the process is there, and warns of settings in which it differs from others. */
+  async begin(): Promise<void> {
+    await this.#beat()
+    this.#timer = setInterval(() => void this.#beat(), EVERY_MS).unref()
+    const all = await listProcesses(this.#deps.db.unscoped).catch(() => [])
+    for (const difference of differencesTo(this.#facts(), all)) this.#deps.log.warn(sentenceOf(difference))
+  }
+
+  /** Writes a new state for the others. */
+  async become(state: ProcessState): Promise<void> {
+    this.#state = state
+    await this.#beat()
+  }
+
+  /** Leaves at a clean end. */
+  async end(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#last
+    await leave(this.#deps.db.unscoped, this.#facts().id).catch(() => {})
+  }
+
+  /** Writes the state. A failure harms nothing: the next one comes soon. */
+  #beat(): Promise<unknown> {
+    this.#last = beat(this.#deps.db.unscoped, { ...this.#facts(), state: this.#state }).catch((error: unknown) =>
+      this.#deps.log.debug(`the process could not write that it is there: ${String(error)}`),
+    )
+    return this.#last
+  }
+}

@@ -1,0 +1,54 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { Database } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Figure } from '../metrics.ts'
+
+/** Statements of the processes of the service: who is there, on whichever machine. */
+
+export const PROCESS_STATES = ['ready', 'draining', 'maintenance', 'outdated'] as const
+export type ProcessState = (typeof PROCESS_STATES)[number]
+export type ProcessKind = 'serve' | 'work'
+
+/** A process as it describes itself. */
+export interface ProcessFacts {
+  id: string
+  kind: ProcessKind
+  host: string
+  pid: number
+  version: string
+  /** The newest migration that it knows. */
+  schema: number
+  logLevel: string
+  /** A keyed hash of each setting that must be equal in all processes, by its name. */
+  settings: Readonly<Record<string, string>>
+}
+
+/** A process as the others see it. */
+export interface ListedProcess extends ProcessFacts {
+  state: ProcessState
+  startedAt: Instant
+  seenAt: Instant
+  /** It was seen within the last minute. */
+  isLive: boolean
+}
+
+/** Writes that a process is there. */
+export const beat = (db: Database['unscoped'], process: ProcessFacts & { state: ProcessState }) =>
+  db.rows(sql`
+    select beat(${process.id}::uuid, ${process.kind}, ${process.host}, ${process.pid}, ${process.version}, ${process.schema}, ${process.state},
+                ${process.logLevel}, ${JSON.stringify(process.settings)}::jsonb)`)
+
+export const leave = (db: Database['unscoped'], id: string) => db.rows(sql`select leave(${id}::uuid)`)
+
+/** Lists the processes that were there in the last day, the oldest first. */
+export const listProcesses = (db: Database['unscoped']) =>
+  db.rows<ListedProcess>(sql`
+    select process_id as "id", kind, host, pid, version, schema, state, started_at as "startedAt", seen_at as "seenAt", is_live as "isLive",
+           log_level as "logLevel", settings
+      from list_processes()`)
+
+/** Counts the live processes for /metrics. */
+export const listProcessFigures = (db: Database['unscoped']) =>
+  db.rows<Figure>(sql`
+    select 'processes' as name, kind || ' ' || version || ' ' || state as label, count(*)::double precision as value
+      from list_processes() where is_live group by kind, version, state`)

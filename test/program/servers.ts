@@ -1,0 +1,133 @@
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import { expect, onTestFinished } from 'vitest'
+import type { ServerSettings } from '../../src/platform/postgres/settings.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
+import { serve, testFolder } from './program.ts'
+
+/** Servers as an operator runs them, a primary and its standbys: each in a folder of its own. */
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+const running = new Map<string, EmbeddedPostgres>()
+
+/** Returns folders for servers; what runs in them is stopped after the test. */
+export function serverFolders(count: number): string[] {
+  const root = testFolder()
+  onTestFinished(async () => {
+    for (const folder of [...running.keys()]) await stopServer(folder)
+  })
+  return Array.from({ length: count }, (_, place) => join(root, `server${place}`))
+}
+
+export async function startServer(folder: string, settings: ServerSettings = {}): Promise<void> {
+  running.set(folder, await startEmbeddedPostgres({ dataDir: folder, log: silent, settings }))
+}
+
+export async function stopServer(folder: string): Promise<void> {
+  signalServer(folder, 'SIGCONT')
+  await running.get(folder)?.stop()
+  running.delete(folder)
+}
+
+/** Makes a stopped primary start as a standby next time. */
+export function makeStandby(folder: string): void {
+  const cluster = join(folder, 'postgres')
+  const file = join(cluster, 'standby.signal')
+  writeFileSync(file, '')
+  const { uid, gid } = statSync(cluster)
+  chownSync(file, uid, gid)
+}
+
+/** Copies a stopped server. A copy that root made belongs to root, as whom no server runs, so it is given away as its model is. */
+export function copyServer(model: string, copy: string): void {
+  mkdirSync(copy, { mode: 0o700 })
+  const [from, to] = [join(model, 'postgres'), join(copy, 'postgres')]
+  cpSync(from, to, { recursive: true, preserveTimestamps: true })
+  const { uid, gid } = statSync(from)
+  for (const name of ['', ...(readdirSync(to, { recursive: true }) as string[])]) chownSync(join(to, name), uid, gid)
+}
+
+/** Runs a statement on a server as its superuser, and returns the rows. */
+export async function onServer(folder: string, statement: string, database = 'perennial'): Promise<any[]> {
+  const client = new pg.Client({ ...running.get(folder)!.connection, database })
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+export async function promote(folder: string): Promise<void> {
+  expect(await onServer(folder, 'select pg_promote() as "is"', 'postgres')).toEqual([{ is: true }])
+}
+
+/** Sends a signal to all processes of a server: SIGSTOP freezes it, as a machine that hangs, and SIGCONT thaws it. */
+export function signalServer(folder: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  let postmaster: number
+  try {
+    postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+  } catch {
+    return
+  }
+  // The postmaster first, so that it starts nobody else.
+  process.kill(postmaster, signal)
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+    try {
+      const [, , parent] = /^\d+ \((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+      if (Number(parent) === postmaster) process.kill(Number(pid), signal)
+    } catch {
+      // It has ended meanwhile.
+    }
+}
+
+/** Lets the user of the servers log in to one of them: a standby receives the log as that user. */
+async function admitStandby(folder: string): Promise<void> {
+  const file = join(folder, 'postgres', 'pg_ident.conf')
+  const { uid } = statSync(file)
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.split(':')[2] === String(uid))
+  appendFileSync(file, `perennial "${line?.split(':')[0]}" all\n`)
+  // The socket is reached from outside of the folder, by a user to whom folders of tests are closed.
+  for (const path of [folder, dirname(folder)]) chmodSync(path, 0o711)
+  await onServer(folder, 'select pg_reload_conf()', 'postgres')
+}
+
+/** Returns the address of servers, as DATABASE_URL names them. */
+export const urlOf = (...folders: string[]) =>
+  `postgres://postgres:never-shown@localhost:5432/perennial?host=${folders.map((folder) => join(folder, 'postgres')).join(',')}`
+
+/** Starts a primary and a standby that receives its log, synchronously or not, with a schema and an account, and returns its credentials. */
+export async function startPair(
+  primary: string,
+  standby: string,
+  { isSynchronous }: { isSynchronous: boolean },
+): Promise<{ account: number | undefined; key: string | undefined }> {
+  const data = join(primary, '..', 'data')
+  await startServer(primary)
+  const first = await serve({ DATABASE_URL: urlOf(primary), DATA_DIR: data, LOG_LEVEL: 'silent' })
+  first.child.kill('SIGTERM')
+  await first.ended
+  await stopServer(primary)
+  copyServer(primary, standby)
+  makeStandby(standby)
+  await startServer(primary, isSynchronous ? { synchronous_standby_names: '*' } : {})
+  await admitStandby(primary)
+  await startServer(standby, { primary_conninfo: `host=${join(primary, 'postgres')} port=5432 user=postgres` })
+  await expect
+    .poll(() => onServer(primary, `select state from pg_stat_replication`), { interval: 100 })
+    .toEqual([{ state: 'streaming' }])
+  return first
+}
