@@ -155,6 +155,8 @@ export interface App {
   runFinished: Metrics['runFinished']
   /** Takes how the worker is that this process has started, for /metrics. */
   workerStatus: Metrics['workerStatus']
+  /** Makes the service not ready, and every answer close its connection: a balancer sends the next requests elsewhere. */
+  beginDraining(): void
   /** Writes down what is kept in memory for a moment: last use of keys. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -370,6 +372,12 @@ function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
   return makeDrawing({ root, log, fonts })
 }
 
+/** Makes what knows whether the service is on its way out, and whether the database is away. */
+const timesOf = ({ db, log }: AppDeps) => ({
+  draining: { hasBegun: false },
+  outage: new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) }),
+})
+
 export async function buildApp(deps: AppDeps): Promise<App> {
   const { db, envelope, adapters, outbound, log, realClock, clock = steadyClock, settings } = deps
   const authenticator = makeAuthenticator(db, realClock, { clock, log })
@@ -377,7 +385,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const drawing = drawingOf(deps)
   const hashing = deps.hashing ?? makeHashing({ root: settings.root })
   const longDb = db.apart(LONG_CONNECTIONS)
-  const outage = new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) })
+  const times = timesOf(deps)
   const links = makeLinks(envelope, settings.publicUrl)
   const operations = allOperations({
     ...settings,
@@ -396,7 +404,6 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     outbound,
     hashing,
   })
-  const contextOf = contextsOf(realClock, log, settings)
   const freshAccount = (tx: Transaction) => getAccount(tx, tx.account)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
   const callers = callersOf(authenticator, settings, clock)
@@ -406,7 +413,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       db,
       longDb,
       longOperations: new LongOperations({ db, longDb }),
-      outage,
+      ...times,
       ...outward,
       log,
       realClock,
@@ -416,7 +423,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       bodies: new Bodies(BODY_BOUNDS, db.turns),
       corsOrigins: settings.corsOrigins,
       ...callers,
-      contextOf,
+      contextOf: contextsOf(realClock, log, settings),
       freshAccount,
       groupedWrites: new GroupedWrites({ db, freshAccount, count: metrics.writesGrouped }),
       ...readPlaces(),
@@ -425,7 +432,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     operations,
     pages,
   )
-  addServicePages(server, { db, operations, downloads: DOWNLOADS, metrics, settings })
+  addServicePages(server, { db, ...times, operations, downloads: DOWNLOADS, metrics, settings })
   addMandateRoutes(server, pages, { db, envelope, links, realClock, drawing, ownSeal: deps.ownSeal }, callers)
   addIntake(server, reportIntake({ db, envelope, adapters, realClock, clock }))
   const stopListening = await db.listen(ACCOUNT_CHANNEL, (account) => authenticator.forget(BigInt(account)))
@@ -438,11 +445,11 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     runFinished: metrics.runFinished,
     workerStatus: metrics.workerStatus,
     flush: authenticator.flushLastUse,
+    beginDraining: () => (times.draining.hasBegun = true),
     close: async () => {
-      outage.stop()
+      times.outage.stop()
       await server.close()
-      await drawing.close()
-      await hashing.close()
+      await Promise.all([drawing.close(), hashing.close()])
       await authenticator.flushLastUse()
       await stopListening()
       await longDb.close()

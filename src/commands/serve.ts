@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type App, type AppDeps, buildApp } from '../app.ts'
 import { createFirstAccount } from '../features/accounts/actions.ts'
@@ -43,6 +44,7 @@ export async function serveCommand(
   const opened = await openForService(context, log, { ownership: 'own', stop, hasCallers: true })
   let app: App | undefined
   let worker: WorkerProcess | undefined
+  let workerEnd: Promise<void> | undefined
   let presence: ProcessPresence | undefined
   try {
     if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
@@ -69,16 +71,26 @@ export async function serveCommand(
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')
+    serving.beginDraining()
+    await presence.become('draining')
+    workerEnd = worker?.stop()
+    // Whoever presses Ctrl-C has no balancer.
+    if (reason === 'SIGTERM') await delay(drainSeconds(config) * 1_000)
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     await drain(async (waitFor) => {
-      await presence?.become('draining')
-      await Promise.all([waitFor('requests', app?.close()), waitFor('worker', worker?.stop())])
+      await Promise.all([waitFor('requests', app?.close()), waitFor('worker', workerEnd ?? worker?.stop())])
       await presence?.end()
       await waitFor('database', opened.close())
     }, log)
   }
 }
+
+const DRAIN_SECONDS = 8
+
+/** Returns how long requests are still answered after the signal: as long as a balancer takes to notice, where there may be one. */
+const drainSeconds = (config: Pick<Config, 'drainSeconds' | 'databaseUrl'>): number =>
+  config.drainSeconds ?? (config.databaseUrl === undefined ? 0 : DRAIN_SECONDS)
 
 const appOf = async (
   { config, version, root }: CommandContext,

@@ -59,6 +59,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 const ACCOUNT_MODES = ['test', 'live'] as const
 const KEY_BYTES = 32
 const API_KEY_LENGTH_MIN = 8
+const DRAIN_SECONDS_MAX = 300
 const ACCOUNT_ID_START_MAX = 999_999_999
 // The embedded server takes 75 connections; several processes, the command-line program and a backup share them.
 const POOL_MAX = 50
@@ -245,6 +246,14 @@ const VARIABLES = {
         'Networks that webhooks may call although they are not public, and by plain http, separated by commas; unset: public https only.',
     },
     readNetworks,
+  ),
+  drainSeconds: optional(
+    {
+      name: 'DRAIN_SECONDS',
+      about:
+        'How long the service still answers after SIGTERM while /readyz is 503, so that a balancer sends nothing more; unset: 8 with DATABASE_URL, else 0.',
+    },
+    wholeNumber(0, DRAIN_SECONDS_MAX),
   ),
   databasePool: withDefault(
     '8',

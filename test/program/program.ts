@@ -41,7 +41,15 @@ export function startProcess(
 ): Running {
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], HOST: '127.0.0.1', PORT: '0', ...env },
+    // No balancer asks: nothing waits for one.
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DRAIN_SECONDS: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { out: '', err: '' }

@@ -57,6 +57,16 @@ describe('stop', () => {
     expect(kept.status).toBe(200)
   })
 
+  test('behind a balancer it is not ready at once, goes on answering for a while on connections that each answer closes, and ends with 0', async () => {
+    const service = await serve({ DATA_DIR: startedFolder(), DRAIN_SECONDS: '15' }, ['--no-worker'])
+    service.child.kill('SIGTERM')
+    await expect.poll(async () => (await fetch(`${service.address}/readyz`)).status, { interval: 20 }).toBe(503)
+    const authorization = `Basic ${Buffer.from(`${service.account}:${service.key}`).toString('base64')}`
+    const answer = await fetch(`${service.address}/v1/customers`, { headers: { authorization } })
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
+    expect((await service.ended).code).toBe(0)
+  })
+
   test('a second signal ends at once, and the data folder is free for the next start', async () => {
     const env = { DATA_DIR: startedFolder() }
     const service = await serve(env)

@@ -68,6 +68,7 @@ export function probeServer(
       longOperations: new LongOperations({ db, longDb: db }),
       outwardPlaces: new Places(OUTWARD),
       log: pino({ level: 'silent' }),
+      draining: { hasBegun: false },
       outage: { met: () => {}, isStopping: false },
       realClock: Date.now,
       publicUrl: undefined,

@@ -24,6 +24,8 @@ export interface HttpDeps {
   outwardPlaces: Pick<Places, 'take'>
   realClock: RealClock
   /** Counts the requests that the database is away for. */
+  /** The service is on its way out: every answer closes its connection, and the service is not ready. */
+  draining: { hasBegun: boolean }
   outage: Pick<Outage, 'met' | 'isStopping'>
   secrets: IdempotencySecrets
   publicUrl: string | undefined

@@ -142,14 +142,13 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
 }
 
 function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
-  let isClosing = false
   app.addHook('preClose', async () => {
-    isClosing = true
+    deps.draining.hasBegun = true
   })
   app.addHook('onRequest', requestsInTurn())
   app.addHook('onSend', (_request, reply, payload, done) => {
     // A connection that is kept alive after its last answer would hold up the end of the service.
-    if (isClosing) reply.header('connection', 'close')
+    if (deps.draining.hasBegun) reply.header('connection', 'close')
     done(null, payload)
   })
   app.addHook('onRequest', async (request, reply) => {

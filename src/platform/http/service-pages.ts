@@ -8,6 +8,7 @@ import { CLOCKS_APART_MS } from '../database/clock-offset.ts'
 import { MARK_HEADER } from '../database/mark.ts'
 import type { Metrics } from '../metrics.ts'
 import { steadyClock } from '../steady-clock.ts'
+import type { HttpDeps } from './deps.ts'
 import { errorBody } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import type { DescribedDownload } from './openapi-downloads.ts'
@@ -18,6 +19,7 @@ import { referencePath } from './reference-path.ts'
 
 interface PageDeps {
   db: Database
+  draining: HttpDeps['draining']
   operations: readonly Operation[]
   downloads: readonly DescribedDownload[]
   metrics: Metrics
@@ -64,10 +66,10 @@ const FRONT_PAGE = `<!doctype html>
 
 export function addServicePages(
   app: FastifyInstance,
-  { db, operations, downloads, metrics, settings }: PageDeps,
+  { db, draining, operations, downloads, metrics, settings }: PageDeps,
 ): void {
   app.get('/healthz', isPublic, async (_, reply) => json(reply, 200, '{"Status":"alive"}'))
-  addReadiness(app, db)
+  addReadiness(app, { db, draining })
   app.get('/metrics', isPublic, async (_, reply) =>
     reply
       .header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
@@ -141,15 +143,11 @@ const isNamedIn = (header: string | undefined, etag: string): boolean =>
   header?.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, ''))) ?? false
 
 /** Answers whether the service is ready, as the watch has found the database last, and whether the service is not on its way out. */
-function addReadiness(app: FastifyInstance, db: Database): void {
-  let isStopping = false
-  app.addHook('preClose', async () => {
-    isStopping = true
-  })
+function addReadiness(app: FastifyInstance, { db, draining }: Pick<PageDeps, 'db' | 'draining'>): void {
   const notReady = (reply: FastifyReply, message: string) =>
     json(reply.header('retry-after', '2'), 503, errorBody([{ code: 'not_ready', message, field: null }]))
   app.get('/readyz', isPublic, async (_, reply) => {
-    if (isStopping) return notReady(reply, 'The service is stopping.')
+    if (draining.hasBegun) return notReady(reply, 'The service is stopping.')
     const { answeredAtMs, mark, isReadOnly, clockOffsetMs, clocksApart, fault } = db.readiness()
     if (fault) return notReady(reply, fault.problems[0]?.message ?? '')
     if (answeredAtMs === null || steadyClock() - answeredAtMs > SILENT_MS)
