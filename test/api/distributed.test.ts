@@ -192,7 +192,6 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_emandates_without_pdf: 'the worker asks which signed mandates have no paper yet',
   list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
-  list_processes: 'the processes of the deployment, for metrics and "perennial processes"',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_runs_with_parts: 'the worker asks which runs have parts to help with',
   list_schedule_zones: 'the worker asks in which zones days begin',

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { foreignServer } from './foreign-server.ts'
 import { joinEmbeddedPostgres } from '../../src/platform/postgres/join.ts'
 import { call, type Ended, runProgram, serve, startedFolder, startProgram, testFolder } from './program.ts'
 
@@ -180,6 +181,34 @@ describe('a start that cannot be', () => {
     })
     expectOneSentence(ended, /server at 127\.0\.0\.1:1\/billing cannot be reached .*DATABASE_URL/)
     expect(ended.err).not.toContain('secret')
+  })
+
+  test('repeats what a database server answers, with what to do, where that refuses a login or lacks what an account is served from', async () => {
+    const { admin, url } = await foreignServer()
+    await admin.query('create role billing nologin createrole')
+    await admin.query('create database billing owner billing')
+    const env = { DATA_DIR: testFolder(), DATABASE_URL: url('billing', 'billing'), LOG_LEVEL: 'warn' }
+    const refused = await runProgram(['serve'], env)
+    expectOneSentence(refused, /refuses: role "billing" is not permitted to log in\. .*alter role billing login;/)
+    expect(refused.err).not.toMatch(/cannot be reached|never-shown/)
+    await admin.query('alter role billing login')
+    expectOneSentence(
+      await runProgram(['serve'], { ...env, DATABASE_URL: url('billing', 'elsewhere') }),
+      /refuses: database "elsewhere" does not exist\. .*DATABASE_URL/,
+    )
+    expect((await runProgram(['migrate'], env)).code).toBe(0)
+    const billing = new pg.Client({ connectionString: env.DATABASE_URL })
+    await billing.connect()
+    await billing.query('revoke select on perennial.customers from perennial_app')
+    expectOneSentence(
+      await runProgram(['serve'], env),
+      /serves no accounts: permission denied for table customers\. .*restore it whole/,
+    )
+    await billing.query(
+      'grant select on perennial.customers to perennial_app; alter table perennial.customers rename to clients',
+    )
+    expectOneSentence(await runProgram(['serve'], env), /serves no accounts: relation "customers" does not exist\./)
+    await billing.end()
   })
 
   test('refuses a database of a newer version of the program, and one of another PostgreSQL', async () => {

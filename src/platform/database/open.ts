@@ -18,8 +18,9 @@ import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
+import { sql } from './sql.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
-import type { WatchSettings } from './watch.ts'
+import { NOBODY, type WatchSettings } from './watch.ts'
 
 /** A database that is ready to work with, wherever it is, and how to let go of it. */
 export interface OpenDatabase {
@@ -129,6 +130,10 @@ export async function openService(
     const db = isEmbedded
       ? openDatabase({ ...home.connection, user: roles.app, ...onConnected }, { ...pooled, role: undefined })
       : openDatabase(home.connection, { ...pooled, role: roles.app })
+    await reached(config, () => checkServesAccounts(db, config)).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
     // Of a database that was carried here all records count as updated now, see decision 27.
@@ -190,7 +195,26 @@ function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
   )
 }
 
-const LOGIN_REFUSED = new Set(['28P01', '28000', '3D000', '42501'])
+/** Remedies for refusals of a server, by their SQLSTATE; the words of the server stand before them. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '28P01': 'Check user, password and database in DATABASE_URL.',
+  '28000': 'Check the user in DATABASE_URL, and pg_hba.conf of the server.',
+  '3D000': 'Make the database, or name another one in DATABASE_URL.',
+  '42501': 'Check the rights of the user in DATABASE_URL.',
+}
+
+const NO_LOGIN = /^role "(.*)" is not permitted to log in$/
+
+function remedyFor({ code = '', message = '' }: { code?: string; message?: string }): string {
+  const [, role] = NO_LOGIN.exec(message) ?? []
+  if (role !== undefined) return `Its administrator runs  alter role ${role} login;`
+  return REMEDIES[code] ?? 'Look into the log of the server.'
+}
+
+/** Returns whether a server has answered with this error, which has its own words then. */
+const isAnswer = (error: unknown): boolean =>
+  typeof (error as { severity?: unknown }).severity === 'string' &&
+  /^[0-9A-Z]{5}$/.test((error as { code?: string }).code ?? '')
 
 async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {
@@ -201,12 +225,29 @@ async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
     if (!config.databaseUrl) throw error
     const { code, message } = error as { code?: string; message?: string }
     const server = shownServer(config.databaseUrl)
-    if (code && LOGIN_REFUSED.has(code))
+    if (isAnswer(error))
       throw new StartFailure(
-        `The database server at ${server} refuses: ${message}. Check user, password and database in DATABASE_URL.`,
+        `The database server at ${server} refuses: ${message}. ${remedyFor(error as { code: string })}`,
       )
     throw new StartFailure(
       `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,
+    )
+  }
+}
+
+/** SQLSTATEs of rights, tables and settings that a database of ours has. */
+const IS_NOT_OURS = new Set(['42501', '42P01', '42704', '42883', '3F000'])
+
+/** Asks what an account asks, under the service's role. Throws a StartFailure with the server's words if accounts cannot be served. */
+async function checkServesAccounts(db: Database, config: Config): Promise<void> {
+  try {
+    await db.reader(NOBODY).rows(sql`select count(*) as "n" from customers where account_id = ${NOBODY}`)
+  } catch (error) {
+    const { code = '', message } = error as { code?: string; message?: string }
+    if (!IS_NOT_OURS.has(code)) throw error
+    const where = config.databaseUrl === undefined ? dataFolderAt(config.dataDir).root : shownServer(config.databaseUrl)
+    throw new StartFailure(
+      `The database at ${where} serves no accounts: ${message}. Rights, tables or settings of it are missing, as after a restore in part: restore it whole, or use another database.`,
     )
   }
 }

@@ -27,7 +27,7 @@ const AGAIN_MS = 500
 const CALLERS_WAIT_MS = 15_000
 
 /** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
-const NOBODY = 0n
+export const NOBODY = 0n
 
 /** Listeners of a channel. */
 export interface Hearing {
