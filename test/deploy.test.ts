@@ -37,7 +37,7 @@ async function shownNames(): Promise<Set<string>> {
         isReadOnly: false,
         clockOffsetMs: 0,
         clocksApart: undefined,
-        fault: undefined,
+        refusal: undefined,
       }),
     },
     readFigures: async () => [],

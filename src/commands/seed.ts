@@ -189,7 +189,7 @@ API key   ${secret}
           Keep it: it is shown this once.
 Live on   npm run perennial -- clock advance --account ${account} --to ${addMonths(lastDay, 1)}
 
-Try, while the service runs (npm start), after: p() { curl -su ${account}:${secret} "${address}/v1/$1"; }
+Try, while the service runs (npm start), after: demo() { curl -su ${account}:${secret} "${address}/v1/$1"; }
 ${showing(shown, account, lastDay).join('\n')}`)
 }
 
@@ -198,16 +198,16 @@ function showing(shown: Shown, account: AccountId, lastDay: IsoDate): string[] {
   const [from, to] = [addMonths(`${lastDay.slice(0, 8)}01`, -1), addDays(`${lastDay.slice(0, 8)}01`, -1)]
   const { longestInvoice, openInvoice, germanInvoice, stairstepInvoice, creditNote } = shown
   const pdf = (path: string, id: number | null, name: string) =>
-    id === null ? null : `p ${path}/${id}/pdf > ${name}.pdf`
+    id === null ? null : `demo ${path}/${id}/pdf > ${name}.pdf`
   const lines: (readonly [command: string | null, shows: string])[] = [
     [`npm run -s perennial -- invoices --account ${account}`, 'the newest invoices'],
     [pdf('invoices', germanInvoice, 'german'), 'a German invoice with reverse charge'],
     [pdf('invoices', stairstepInvoice, 'stairs'), 'the step of a stairstep'],
     [pdf('credits', creditNote, 'credit'), 'a credit note as it was sent'],
-    [openInvoice === null ? null : `p invoices/${openInvoice}/link`, 'the page on which an invoice is paid'],
-    [`p invoices/${longestInvoice}/explanation`, 'every amount of an invoice'],
-    [`p "reports/tax?from=${from}&to=${to}"`, 'taxes of last month, and why none'],
-    ['p "customers?comp_status=Suspended"', 'who did not pay'],
+    [openInvoice === null ? null : `demo invoices/${openInvoice}/link`, 'the page on which an invoice is paid'],
+    [`demo invoices/${longestInvoice}/explanation`, 'every amount of an invoice'],
+    [`demo "reports/tax?from=${from}&to=${to}"`, 'taxes of last month, and why none'],
+    ['demo "customers?comp_status=Suspended"', 'who was suspended, mostly for not paying'],
   ]
   const made = lines.filter((line): line is readonly [string, string] => line[0] !== null)
   const widest = Math.max(...made.map(([command]) => command.length))

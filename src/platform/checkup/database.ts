@@ -161,9 +161,15 @@ async function checkServer(
     ...(await checkFilesToSendAgain(client, server)),
     ...(server.isSuperuser || server.isAppMember ? await checkBatches(client, new Date().toISOString()) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
-    ...(server.isSuperuser || server.isAppMember ? await checkProcesses(client) : []),
+    ...(server.isSuperuser || server.isAppMember ? await checkProcesses(client, connectionsOf(server, config)) : []),
   ]
 }
+
+const connectionsOf = ({ connections }: Server, { databasePool }: Config) => ({
+  ofProcess: databasePool + CONNECTIONS_BESIDE_POOL,
+  ofServer: connections,
+  spare: SPARE_CONNECTIONS,
+})
 
 async function describe(client: pg.Client): Promise<Server> {
   const { rows } = await client.query<Server & { now: string }>(

@@ -19,17 +19,31 @@ const listed = (id: string, settings: Record<string, string>, wish: Partial<List
   ...wish,
 })
 
+const ROOM = { ofProcess: 28, ofServer: 100, spare: 10 }
+
 test('processes that agree are counted by kind and version, and nothing is told where none is live', () => {
-  expect(processFindings([])).toEqual([])
+  expect(processFindings([], ROOM)).toEqual([])
   const live = [listed('a', { PUBLIC_URL: 'x' }), listed('b', { PUBLIC_URL: 'x' }), listed('c', {}, { kind: 'work' })]
-  expect(processFindings(live)).toEqual([
-    { about: 'processes', state: 'ok', text: 'live on this database: 2 × serve 0.2.0, 1 × work 0.2.0', mend: null },
+  expect(processFindings(live, ROOM)).toEqual([
+    {
+      about: 'processes',
+      state: 'ok',
+      text: 'live on this database: 2 × serve 0.2.0, 1 × work 0.2.0; together they open up to 84 connections of the 100 that the server has',
+      mend: null,
+    },
+  ])
+  expect(processFindings([...live, listed('d', {})], ROOM)).toMatchObject([
+    {
+      state: 'warn',
+      text: expect.stringContaining('up to 112 connections of the 100'),
+      mend: expect.stringContaining('max_connections'),
+    },
   ])
 })
 
 test('a setting in which live processes differ is named once, with a host and without a value', () => {
   const live = [listed('a', { MAIL_FROM: 'secret-1' }), listed('b', { MAIL_FROM: 'secret-2' })]
-  const [, ...differences] = processFindings(live)
+  const [, ...differences] = processFindings(live, ROOM)
   expect(differences.map(({ text }) => text)).toEqual([
     'in host-a:7 MAIL_FROM is not the same as in the process host-b:7 on this database: which of them applies depends on who answers',
   ])

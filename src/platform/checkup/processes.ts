@@ -6,7 +6,7 @@ import { doubtful, fine, type Finding } from './finding.ts'
 /** The live processes on a database, and whether they agree in what must be equal. */
 
 /** Lists who is there, and each setting in which two live processes differ, once. */
-export async function checkProcesses(client: pg.Client): Promise<Finding[]> {
+export async function checkProcesses(client: pg.Client, connections: Connections): Promise<Finding[]> {
   const { rows: found } = await client.query<{ is: boolean }>(
     `select to_regprocedure('perennial.list_processes()') is not null as "is"`,
   )
@@ -14,11 +14,24 @@ export async function checkProcesses(client: pg.Client): Promise<Finding[]> {
   const { rows } = await client.query<ListedProcess>(
     `select process_id::text as "id", kind, host, pid, version, schema, state, is_live as "isLive", settings from perennial.list_processes()`,
   )
-  return processFindings(rows.filter(({ isLive }) => isLive))
+  return processFindings(
+    rows.filter(({ isLive }) => isLive),
+    connections,
+  )
+}
+
+/** Connections that one process opens at most, those of the server, and those to be left for the command line and a backup. */
+export interface Connections {
+  ofProcess: number
+  ofServer: number
+  spare: number
 }
 
 /** Makes the findings about live processes. */
-export function processFindings(live: readonly ListedProcess[]): Finding[] {
+export function processFindings(
+  live: readonly ListedProcess[],
+  { ofProcess, ofServer, spare }: Connections,
+): Finding[] {
   if (live.length === 0) return []
   const counts = new Map<string, number>()
   for (const { kind, version } of live) {
@@ -40,5 +53,11 @@ export function processFindings(live: readonly ListedProcess[]): Finding[] {
       ]
     }),
   )
-  return [fine('processes', `live on this database: ${there}`), ...differences]
+  const wanted = live.length * ofProcess
+  const text = `live on this database: ${there}; together they open up to ${wanted} connections of the ${ofServer} that the server has`
+  const count =
+    wanted + spare > ofServer
+      ? doubtful('processes', text, 'raise max_connections, or lower DATABASE_POOL')
+      : fine('processes', text)
+  return [count, ...differences]
 }

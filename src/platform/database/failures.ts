@@ -118,6 +118,12 @@ const takesNoWrites = (cause: unknown): Fault =>
     cause,
   )
 
+/** Reports whether a server has answered with this error, in words of its own. */
+export function isAnswer(error: unknown): boolean {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return typeof severity === 'string' && typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
+}
+
 /** Reports whether the failure is that of a database that takes no writes. */
 export function isReadOnly(error: unknown): boolean {
   const { code } = asDriverError(error)

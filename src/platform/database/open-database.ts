@@ -38,8 +38,9 @@ import { pipelineOn, type SharedPart } from './pipelined.ts'
 /** Of one statement of the service's own work: billing runs, and what it does beside requests. */
 const WORK_STATEMENT_MS = 30 * 60_000
 
+// Compiling a statement takes longer than running it, for all that the service asks.
 const SESSION =
-  '-c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c idle_in_transaction_session_timeout=120000'
+  '-c jit=off -c TimeZone=UTC -c DateStyle=ISO -c search_path=perennial,pg_temp -c idle_in_transaction_session_timeout=120000'
 
 /** Purposes that keep connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
 const PURPOSES = {

@@ -11,7 +11,7 @@ import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { serversOf } from './addresses.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
-import { isReadOnly } from './failures.ts'
+import { isAnswer, isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
@@ -210,11 +210,6 @@ function remedyFor({ code = '', message = '' }: { code?: string; message?: strin
   if (role !== undefined) return `Its administrator runs  alter role ${role} login;`
   return REMEDIES[code] ?? 'Look into the log of the server.'
 }
-
-/** Returns whether a server has answered with this error, which has its own words then. */
-const isAnswer = (error: unknown): boolean =>
-  typeof (error as { severity?: unknown }).severity === 'string' &&
-  /^[0-9A-Z]{5}$/.test((error as { code?: string }).code ?? '')
 
 async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {

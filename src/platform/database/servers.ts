@@ -84,6 +84,7 @@ export class Servers {
     const writing = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const { identity } of writing) this.#note(identity)
     const primaries = writing.filter((one) => !this.#isFormer(one))
+    for (const one of writing) if (!primaries.includes(one)) this.#name(one)
     primaries.sort(
       (one, other) =>
         (other.identity.timeline ?? 0) - (one.identity.timeline ?? 0) ||
@@ -101,7 +102,10 @@ export class Servers {
   /** Takes up a connection to a server. Throws if that is a former primary. */
   admit(link: ServerLink, answer: ServerAnswer): void {
     this.#note(answer.identity)
-    if (this.#isFormer(answer)) throw formerPrimary(answer.address)
+    if (this.#isFormer(answer)) {
+      this.#name(answer)
+      throw formerPrimary(answer.address)
+    }
     this.#links.set(link, answer)
   }
 
@@ -135,13 +139,15 @@ export class Servers {
     this.#cut(moved(), (_, answer) => this.#isFormer(answer))
   }
 
-  #isFormer({ address, identity: { system, timeline } }: ServerAnswer): boolean {
-    const isFormer = system !== null && timeline !== null && timeline < (this.#timelines.get(system) ?? 0)
-    if (isFormer && !this.#named.has(address)) {
-      this.#named.add(address)
-      this.onFormerPrimary?.(address)
-    }
-    return isFormer
+  #isFormer({ identity: { system, timeline } }: ServerAnswer): boolean {
+    return system !== null && timeline !== null && timeline < (this.#timelines.get(system) ?? 0)
+  }
+
+  /** Names a former primary that answers, once. */
+  #name({ address }: ServerAnswer): void {
+    if (this.#named.has(address)) return
+    this.#named.add(address)
+    this.onFormerPrimary?.(address)
   }
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
-import type { Fault } from '../../kernel/fault.ts'
 import { steadyClock } from '../steady-clock.ts'
-import { databaseFault, isUnavailable } from './failures.ts'
+import { databaseFault, isAnswer, isUnavailable } from './failures.ts'
 import { runRows } from './row-query.ts'
 import { accountScope } from './scoped-query.ts'
 import { DATABASE_MARK } from './mark.ts'
@@ -48,8 +47,8 @@ export interface Readiness {
   clockOffsetMs: number
   /** The sentence about clocks that are apart; undefined where they agree. */
   clocksApart: string | undefined
-  /** Why it cannot be used at present; undefined if it can. */
-  fault: Fault | undefined
+  /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
+  refusal: string | undefined
 }
 
 /** Takes what the watch reports of servers that went and came, and of clocks. */
@@ -96,7 +95,7 @@ export class Watch {
     isReadOnly: false,
     clockOffsetMs: 0,
     clocksApart: undefined,
-    fault: undefined,
+    refusal: undefined,
   }
   #timer: NodeJS.Timeout | undefined
   #looks = 0
@@ -196,7 +195,7 @@ export class Watch {
       if (this.#silentMs >= SILENT_MS) void this.#search()
       return
     }
-    if (this.#looks % LOOKS_PER_QUESTION === 0) void this.#ask(client).catch(() => {})
+    if (this.#looks % LOOKS_PER_QUESTION === 0) void this.#ask(client).catch(() => this.#search())
   }
 
   /** Asks what an account would ask. Throws if the connection is lost; any other refusal is kept. */
@@ -214,7 +213,7 @@ export class Watch {
         realClock && sentMs !== undefined
           ? this.#noteClocks({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
           : { clockOffsetMs: 0, clocksApart: undefined }
-      this.#readiness = { mark, isReadOnly, ...clocks, answeredAtMs: steadyClock(), fault: undefined }
+      this.#readiness = { mark, isReadOnly, ...clocks, answeredAtMs: steadyClock(), refusal: undefined }
     } catch (error) {
       if (isUnavailable(error)) throw error
       this.#fail(error)
@@ -239,7 +238,9 @@ export class Watch {
   }
 
   #fail(error: unknown): void {
-    this.#readiness = { ...this.#readiness, fault: databaseFault(error) ?? databaseFault({ code: '08006' }) }
+    const refusal =
+      databaseFault(error)?.problems[0]?.message ?? 'The database answers, and serves no accounts at the moment.'
+    this.#readiness = { ...this.#readiness, refusal }
   }
 
   /** Ends the connections to the server that was used until now, if another one answers, or the same one after a start. */
@@ -249,12 +250,17 @@ export class Watch {
     if (!before || !now || (before.system === now.system && before.startedAt === now.startedAt)) return
     this.#servers.cutOthers(now)
     this.#clocks.forget()
+    const isSame = before.system === now.system && before.timeline === now.timeline
+    const timeline = now.timeline === null ? '' : ` (timeline ${now.timeline})`
+    this.#settings.log?.info(
+      `${isSame ? 'the database server was started anew' : 'another database server takes the writes now'}: ${this.#where()}${timeline}; connections from before were ended`,
+    )
+  }
+
+  /** Names the server that is used, for the log. */
+  #where(): string {
     const { last } = this.#servers
-    const from = last === undefined ? '' : ` at ${nameOf(last)}`
-    const timeline = now.timeline === null ? '' : `, on timeline ${now.timeline}`
-    const what =
-      before.system === now.system && before.timeline === now.timeline ? 'was started anew' : 'is another one'
-    this.#settings.log?.info(`the database server${from}${timeline} ${what}: all connections from before were ended`)
+    return last === undefined ? 'in its folder' : nameOf(last)
   }
 
   /** Looks for the server that takes writes until one does, ends the connections to any other, and listens there. */
@@ -263,27 +269,45 @@ export class Watch {
     this.#isSearching = true
     const client = this.#client
     this.#client = undefined
-    const sinceMs = steadyClock() - this.#silentMs
-    let hasLetGo = false
+    const lostAtMs = steadyClock() - this.#silentMs
+    let answeredAtMs = lostAtMs
+    let isReported = this.#silentMs > 0
+    if (isReported)
+      this.#settings.log?.warn(
+        `the database server ${this.#where()} does not answer: the one that takes writes is looked for`,
+      )
     if (client) cut(client, Object.assign(new Error('connection terminated: the watch gave it up'), { code: '08006' }))
-    while (!this.#isClosed) {
-      try {
-        if (this.#servers.addresses.length > 0) await chooseServer(this.#config)
-        await this.#open()
-        this.#judge()
-        break
-      } catch (error) {
-        // The refusal of a server that answers is kept at once; one that answers nothing shows by the time without an answer.
-        if ((error as { code?: string }).code !== undefined) this.#fail(error)
-      }
-      if (this.#settings.hasCallers === true && !hasLetGo && steadyClock() - sinceMs >= CALLERS_WAIT_MS) {
-        hasLetGo = true
+    while (!(await this.#isFound((error) => (isAnswer(error) ? (answeredAtMs = steadyClock()) : undefined)))) {
+      if (this.#isClosed) return
+      if (!isReported)
+        this.#settings.log?.warn(
+          `the database server ${this.#where()} is gone: the one that takes writes is looked for`,
+        )
+      isReported = true
+      // From then on, so that those who come later do not wait for as long.
+      if (this.#settings.hasCallers === true && steadyClock() - answeredAtMs >= CALLERS_WAIT_MS)
         this.#servers.cutWaiting()
-      }
       await delay(AGAIN_MS, undefined, { ref: false })
     }
+    const seconds = Math.round((steadyClock() - lostAtMs) / 1_000)
+    if (isReported)
+      this.#settings.log?.info(`the database server ${this.#where()} answers, ${seconds} s after the last answer`)
     this.#isSearching = false
-    if (!this.#isClosed) for (const { missed } of this.#hearings) missed?.()
+    for (const { missed } of this.#hearings) missed?.()
+  }
+
+  /** Looks once. A failure is handed on; that of a server that answers is kept, and one that answers nothing shows by the time without an answer. */
+  async #isFound(failed: (error: unknown) => void): Promise<boolean> {
+    try {
+      if (this.#servers.addresses.length > 0) await chooseServer(this.#config)
+      await this.#open()
+      this.#judge()
+      return !this.#isClosed
+    } catch (error) {
+      if ((error as { code?: string }).code !== undefined) this.#fail(error)
+      failed(error)
+      return false
+    }
   }
 }
 

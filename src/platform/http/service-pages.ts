@@ -148,8 +148,8 @@ function addReadiness(app: FastifyInstance, { db, draining }: Pick<PageDeps, 'db
     json(reply.header('retry-after', '2'), 503, errorBody([{ code: 'not_ready', message, field: null }]))
   app.get('/readyz', isPublic, async (_, reply) => {
     if (draining.hasBegun) return notReady(reply, 'The service is stopping.')
-    const { answeredAtMs, mark, isReadOnly, clockOffsetMs, clocksApart, fault } = db.readiness()
-    if (fault) return notReady(reply, fault.problems[0]?.message ?? '')
+    const { answeredAtMs, mark, isReadOnly, clockOffsetMs, clocksApart, refusal } = db.readiness()
+    if (refusal !== undefined) return notReady(reply, refusal)
     if (answeredAtMs === null || steadyClock() - answeredAtMs > SILENT_MS)
       return notReady(reply, 'The database cannot be reached at the moment.')
     if (isReadOnly) return notReady(reply, 'The database takes no writes at the moment.')
