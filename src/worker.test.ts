@@ -16,7 +16,7 @@ function notifying() {
     return async () => void hearing.delete(channel)
   }
   const clocks = { clockOffsetMs: 0 }
-  const db = { listen, readiness: () => clocks } as unknown as Database
+  const db = { listen, watched: async () => {}, readiness: () => clocks } as unknown as Database
   return { db, notify: (channel: string) => hearing.get(channel)?.(), hearing, clocks }
 }
 
@@ -33,6 +33,24 @@ test('a long duty delays no other', async () => {
   ])
   await vi.advanceTimersByTimeAsync(3500)
   expect(rounds).toBe(4)
+})
+
+test('no duty begins before the watch has compared the clocks', async () => {
+  const bell = notifying()
+  let rounds = 0
+  let answer = () => {}
+  const watched = new Promise<void>((resolve) => (answer = resolve))
+  const starting = started([{ name: 'quick', everyMs: 1000, run: async () => void (rounds += 1) }], {
+    ...bell,
+    db: { ...bell.db, watched: () => watched },
+  })
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(rounds).toBe(0)
+  bell.clocks.clockOffsetMs = 86_400_000
+  answer()
+  await starting
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(rounds).toBe(0)
 })
 
 test('no duty begins while the clocks of machine and database are more than a minute apart', async () => {

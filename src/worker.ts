@@ -23,6 +23,8 @@ class Stopped extends Error {}
 
 /** Starts every duty at once. */
 export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Promise<Worker> {
+  // Before that nobody knows how far the clocks are apart.
+  await deps.db.watched()
   const outage = new Outage({ log: deps.log, counted: 'rounds' })
   const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, outage)))
   return {

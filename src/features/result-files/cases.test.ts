@@ -128,6 +128,35 @@ describe('a debit that the bank has cancelled', () => {
   })
 
   test.each([
+    ['and then rejected', ['CANC', 'RJCT'], { class: 'not_sent', isHeld: true }],
+    ['that was rejected before', ['RJCT', 'CANC'], { class: 'insufficient_funds', isHeld: false }],
+  ])(
+    '%s in one file: as in two, the first decides, and another debit of the customer is not held up',
+    async (_name, order, { class: expected, isHeld }) => {
+      const statuses = order.map((status) => ({ status, code: status === 'CANC' ? 'CUST' : 'AM04' }))
+      const together = await shopOf(service, 2, { day: '2027-01-11' })
+      const apart = await shopOf(service, 2, { day: '2027-01-11' })
+      const paymentsOf = (shop: CaseShop) => statuses.map((one) => ({ e2e: shop.E(1), ...one }))
+      const other = (shop: CaseShop) => ({ e2e: shop.E(2), status: 'RJCT', code: 'AM04' })
+      const one = await together.send(
+        report({ block: together.block, payments: [...paymentsOf(together), other(together)] }),
+      )
+      const counts = [0, 0, 0, 0, 0]
+      for (const payment of [...paymentsOf(apart), other(apart)]) {
+        const file = await apart.send(report({ block: apart.block, payments: [payment] }))
+        for (const [index, count] of file.counts.entries()) counts[index] = (counts[index] ?? 0) + count
+      }
+      expect(one.counts).toEqual(counts)
+      for (const shop of [together, apart]) {
+        expect(await attemptOf(shop, 1)).toEqual([expect.any(String), expected, order[0] === 'CANC' ? 'CUST' : 'AM04'])
+        expect((await shop.invoice(1)).isCollectionHold).toBe(isHeld)
+        expect(await shop.statuses()).toEqual(['Failed', 'Failed'])
+        await clean(shop)
+      }
+    },
+  )
+
+  test.each([
     ['with its file', ({ message }: CaseShop) => report({ message, status: 'CANC' })],
     ['with its block', ({ block }: CaseShop) => report({ block, blockStatus: 'CANC' })],
   ])('%s: neither is paid by days, both are on hold', async (_name, make) => {

@@ -1,5 +1,5 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { PartLine, ResultLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
 import { applyLineResults, type LineResult, type ResultOfLine, type ResultOutcome } from '../batches/results.ts'
@@ -28,8 +28,8 @@ export const resultOfRejection = ({ code, on }: StatusLine, days: Days): LineRes
 })
 
 /**
- * Applies the results of lines that are the first of their portion to decide on their payment: nothing before them in it changes that. Returns
- * the outcomes by their lines.
+ * Applies results that nothing before them in their portion changes, in the order of their lines. A customer's end where one of them is more than a
+ * result, or the second about a payment: that line, and all behind it, wait for those before. Returns the outcomes by their lines.
  */
 export async function applyFirstResults(
   tx: Transaction,
@@ -38,14 +38,22 @@ export async function applyFirstResults(
 ): Promise<ReadonlyMap<ResultLine, ResultOutcome>> {
   const { today } = context.moment
   const results = new Map<Id, ResultOfLine & { line: ResultLine }>()
+  const waiting = new Set<CustomerId>()
   for (const { line, decision } of decided) {
+    const payment = changedBy(decision)
+    if (!payment || waiting.has(payment.customerId)) continue
     const result = resultOf(line, decision, today)
-    if (result && !results.has(result.paymentId)) results.set(result.paymentId, { ...result, line })
+    if (result && !results.has(payment.id)) results.set(payment.id, { ...result, line })
+    else waiting.add(payment.customerId)
   }
   const all = [...results.values()]
   const outcomes = await applyLineResults(tx, context, all, deps.linesOfService)
   return new Map(all.map(({ line }, index) => [line, outcomes[index] as ResultOutcome]))
 }
+
+/** Returns the payment that a decision changes. */
+const changedBy = (decision: Decision): SentPayment | undefined =>
+  decision.kind === 'ended' || (decision.kind === 'booking' && decision.hasChanged) ? decision.payment : undefined
 
 /** Returns the result that a line brings to one payment; undefined where it brings none, or more than a result. */
 function resultOf(line: ResultLine, decision: Decision, today: IsoDate): ResultOfLine | undefined {

@@ -161,7 +161,9 @@ export interface Database {
   turns: Turns
   /** Waits for notifications of a channel on the watch until the returned function is called; a lost connection is taken up again, and `missed` called then. */
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
-  /** Returns what the watch knows of the database. It begins with the first that listens. */
+  /** Begins the watch, and returns once the database has answered it. Throws if it does not. */
+  watched(): Promise<void>
+  /** Returns what the watch knows of the database. It begins with the first that listens, too. */
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
   apart(connections: number): Database

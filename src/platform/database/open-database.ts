@@ -203,6 +203,7 @@ export function openDatabase(
         ),
     },
     listen: (channel, heard, missed) => watch.listen({ channel, heard, ...(missed && { missed }) }),
+    watched: () => watch.begin(),
     readiness: () => watch.readiness,
     apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
     poolState: () => {

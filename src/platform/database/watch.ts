@@ -119,16 +119,25 @@ export class Watch {
     return this.#readiness
   }
 
+  /** Begins, unless it has, and returns once the database has answered. Throws if it does not. */
+  async begin(): Promise<void> {
+    try {
+      await (this.#opening ??= this.#begin())
+    } catch (error) {
+      this.#opening = undefined
+      throw error
+    }
+  }
+
   /** Listens until the returned function is called. Throws if the first connection of the watch fails. */
   async listen(hearing: Hearing): Promise<() => Promise<void>> {
     assert(/^[a-z_]+$/.test(hearing.channel), 'a channel is a plain word')
     const isNew = ![...this.#hearings].some(({ channel }) => channel === hearing.channel)
     this.#hearings.add(hearing)
     try {
-      await (this.#opening ??= this.#begin())
+      await this.begin()
     } catch (error) {
       this.#hearings.delete(hearing)
-      this.#opening = undefined
       throw error
     }
     const client = this.#client
