@@ -96,7 +96,7 @@ function checkKey(folder: DataFolder, config: Pick<Config, 'encryptionKeys' | 'd
       return doubtful(
         about,
         `ENCRYPTION_KEY is another key than ${path}`,
-        'keep the one that the stored secrets were sealed with, and remove the other',
+        'give the one that the secrets of this database were sealed with; the file may be that of another database, whose secrets nothing else opens',
       )
     return weakKey(about, config) ?? fine(about, 'is given as ENCRYPTION_KEY')
   }
