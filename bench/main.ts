@@ -7,6 +7,7 @@ import { benchCredit } from './credit.ts'
 import { benchDeepPage } from './deep-page.ts'
 import { benchSearch } from './search.ts'
 import { benchSince } from './since.ts'
+import { benchFailover } from './failover.ts'
 import { benchHistory } from './history.ts'
 import { benchIgnoredNames } from './ignored-names.ts'
 import { benchInvoice } from './invoice.ts'
@@ -90,6 +91,7 @@ const programs: Record<string, () => Promise<void>> = {
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
   night: () => benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
   sepa: () => benchSepa({ times, isSmoke }),
+  failover: () => benchFailover({ times, isSmoke }),
   soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
   'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),

@@ -30,6 +30,7 @@ const PROGRAMS = [
   'page',
   'neighbours',
   'night',
+  'failover',
   'outward',
   'webhooks',
   'mail',

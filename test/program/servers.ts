@@ -10,24 +10,24 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, onTestFinished } from 'vitest'
 import type { ServerSettings } from '../../src/platform/postgres/settings.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
-import { serve, testFolder } from './program.ts'
 
 /** Servers as an operator runs them, a primary and its standbys: each in a folder of its own. */
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+/** How long a standby may take to be connected. */
+const STREAMING_MS = 60_000
 const running = new Map<string, EmbeddedPostgres>()
 
-/** Returns folders for servers; what runs in them is stopped after the test. */
-export function serverFolders(count: number): string[] {
-  const root = testFolder()
-  onTestFinished(async () => {
-    for (const folder of [...running.keys()]) await stopServer(folder)
-  })
-  return Array.from({ length: count }, (_, place) => join(root, `server${place}`))
+/** Returns folders for so many servers in one. */
+export const serverFolders = (root: string, count: number): string[] =>
+  Array.from({ length: count }, (_, place) => join(root, `server${place}`))
+
+export async function stopServers(): Promise<void> {
+  for (const folder of [...running.keys()]) await stopServer(folder)
 }
 
 export async function startServer(folder: string, settings: ServerSettings = {}): Promise<void> {
@@ -70,7 +70,8 @@ export async function onServer(folder: string, statement: string, database = 'pe
 }
 
 export async function promote(folder: string): Promise<void> {
-  expect(await onServer(folder, 'select pg_promote() as "is"', 'postgres')).toEqual([{ is: true }])
+  const [row] = await onServer(folder, 'select pg_promote() as "is"', 'postgres')
+  if (row?.is !== true) throw new Error(`the server in ${folder} was not promoted`)
 }
 
 /** Sends a signal to all processes of a server: SIGSTOP freezes it, as a machine that hangs, and SIGCONT thaws it. */
@@ -109,25 +110,25 @@ async function admitStandby(folder: string): Promise<void> {
 export const urlOf = (...folders: string[]) =>
   `postgres://postgres:never-shown@localhost:5432/perennial?host=${folders.map((folder) => join(folder, 'postgres')).join(',')}`
 
-/** Starts a primary and a standby that receives its log, synchronously or not, with a schema and an account, and returns its credentials. */
+/** Starts a primary and a standby that receives its log, synchronously or not; `prepare` makes what both have at the beginning. */
 export async function startPair(
   primary: string,
   standby: string,
-  { isSynchronous }: { isSynchronous: boolean },
-): Promise<{ account: number | undefined; key: string | undefined }> {
-  const data = join(primary, '..', 'data')
+  { isSynchronous, prepare }: { isSynchronous: boolean; prepare: (url: string) => Promise<void> },
+): Promise<void> {
   await startServer(primary)
-  const first = await serve({ DATABASE_URL: urlOf(primary), DATA_DIR: data, LOG_LEVEL: 'silent' })
-  first.child.kill('SIGTERM')
-  await first.ended
+  await prepare(urlOf(primary))
   await stopServer(primary)
   copyServer(primary, standby)
   makeStandby(standby)
   await startServer(primary, isSynchronous ? { synchronous_standby_names: '*' } : {})
   await admitStandby(primary)
   await startServer(standby, { primary_conninfo: `host=${join(primary, 'postgres')} port=5432 user=postgres` })
-  await expect
-    .poll(() => onServer(primary, `select state from pg_stat_replication`), { interval: 100 })
-    .toEqual([{ state: 'streaming' }])
-  return first
+  const since = performance.now()
+  for (;;) {
+    const [row] = await onServer(primary, 'select state from pg_stat_replication')
+    if (row?.state === 'streaming') return
+    if (performance.now() - since > STREAMING_MS) throw new Error('the standby does not receive the log')
+    await delay(100)
+  }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { call, runProgram, serve, type Serving } from './program.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { call, runProgram, serve, type Serving, testFolder } from './program.ts'
 import {
   copyServer,
   makeStandby,
@@ -11,10 +11,18 @@ import {
   startPair,
   startServer,
   stopServer,
+  stopServers,
   urlOf,
 } from './servers.ts'
 
 /** A primary and a standby, and what the service makes of a failover. */
+
+/** Returns folders for servers; what runs in them is stopped after the test. */
+function folders(count: number): string[] {
+  const root = testFolder()
+  onTestFinished(stopServers)
+  return serverFolders(root, count)
+}
 
 const write = async (service: Serving, first: Serving) =>
   (await call(service, first, '/v1/customers', { Name: 'Some', LastName: 'Body' })).status
@@ -28,7 +36,7 @@ async function readyAgain(service: Serving): Promise<number> {
 }
 
 test('a standby is away: 503 for reads and writes, not ready, and refused at the start, until it is promoted', async () => {
-  const [folder = ''] = serverFolders(1)
+  const [folder = ''] = folders(1)
   await startServer(folder)
   const env = { DATABASE_URL: urlOf(folder), DATA_DIR: join(folder, '..', 'data'), LOG_LEVEL: 'silent' }
   const service = await serve(env)
@@ -50,7 +58,7 @@ test('a standby is away: 503 for reads and writes, not ready, and refused at the
 })
 
 test('of several servers the one that takes writes is used, also after a failover to the other', async () => {
-  const [one = '', two = ''] = serverFolders(2)
+  const [one = '', two = ''] = folders(2)
   await startServer(one)
   const prepared = await serve({ DATABASE_URL: urlOf(one), DATA_DIR: join(one, '..', 'data'), LOG_LEVEL: 'silent' })
   prepared.child.kill('SIGTERM')
@@ -104,11 +112,21 @@ async function keepWriting(
 }
 
 test('a primary that is frozen gives way to its promoted standby: callers that repeat lose nothing and have nothing twice, and it is not used when it is back', async () => {
-  const [primary = '', standby = ''] = serverFolders(2)
-  const credentials = await startPair(primary, standby, { isSynchronous: true })
+  const [primary = '', standby = ''] = folders(2)
+  const DATA_DIR = join(primary, '..', 'data')
+  let credentials: { account: number | undefined; key: string | undefined } = { account: undefined, key: undefined }
+  await startPair(primary, standby, {
+    isSynchronous: true,
+    prepare: async (url) => {
+      const first = await serve({ DATABASE_URL: url, DATA_DIR, LOG_LEVEL: 'silent' })
+      credentials = first
+      first.child.kill('SIGTERM')
+      await first.ended
+    },
+  })
   const service = await serve({
     DATABASE_URL: urlOf(primary, standby),
-    DATA_DIR: join(primary, '..', 'data'),
+    DATA_DIR,
     LOG_LEVEL: 'info',
   })
   let isOver = false
