@@ -27,18 +27,21 @@ async function settingsOf(dump: string) {
   }
 }
 
-test('the packed program of version 0.1.0 verifies what this program has brought up to date', async () => {
+test('the packed program of version 0.1.0 verifies its own database, which this program upgrades and verifies, and refuses it from then on', async () => {
   const env = await settingsOf('0.1.0')
-  expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0, err: '' })
   const folder = testFolder()
   execFileSync('tar', ['-xzf', join(ROOT, 'test/upgrades/0.1.0.program.tgz'), '-C', folder])
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  const verified = await startProcess(process.execPath, [join(folder, 'bin/perennial.js'), 'verify', '--json'], env)
-    .ended
-  expect([verified.code, verified.err]).toEqual([0, ''])
-  expect(JSON.parse(verified.out).map(({ Differences }: { Differences: number }) => Differences)).toEqual([
-    0, 0, 0, 0, 0,
-  ])
+  const packed = () => startProcess(process.execPath, [join(folder, 'bin/perennial.js'), 'verify', '--json'], env).ended
+  const none = [0, 0, 0, 0, 0]
+  const differences = (out: string) => JSON.parse(out).map(({ Differences }: { Differences: number }) => Differences)
+  const before = await packed()
+  expect([before.code, before.err, differences(before.out)]).toEqual([0, '', none])
+  expect(await runProgram(['migrate'], env)).toMatchObject({ code: 0, err: '' })
+  const after = await runProgram(['verify', '--json'], env)
+  expect([after.code, after.err, differences(after.out)]).toEqual([0, '', none])
+  const refused = await packed()
+  expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/start a version at least as new/)])
 })
 
 test('the program upgrades an older database, names the bank files to be sent again, and verifies it', async () => {
