@@ -29,11 +29,11 @@ test('starts so many, starts each again that ends, and ends with all of them', a
   expect(workers()).toHaveLength(2)
   process.kill(killed, 'SIGKILL')
   await runOf(service, credentials)
-  await vi.waitUntil(() => workers().length === 2 && !workers().includes(killed), { timeout: 30_000 })
+  await vi.waitUntil(() => workers().length === 2 && !workers().includes(killed), { timeout: 120_000 })
   expect(workers()).toContain(other)
   const replaced = workers().find((pid) => pid !== other) ?? 0
   process.kill(other, 'SIGKILL')
-  await vi.waitUntil(() => workers().length === 2 && !workers().includes(other), { timeout: 30_000 })
+  await vi.waitUntil(() => workers().length === 2 && !workers().includes(other), { timeout: 120_000 })
   await runOf(service, credentials)
   working.child.kill('SIGTERM')
   const { code, err } = await working.ended
