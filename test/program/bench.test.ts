@@ -34,7 +34,6 @@ const PROGRAMS = [
   'outward',
   'webhooks',
   'mail',
-  'mail run',
   'credit',
   'backup',
   'reports',
@@ -49,12 +48,13 @@ const PROGRAMS = [
   'billing-run',
   'billing-run --shapes 100',
   'billing-run --components',
-  'billing-run --months 2',
-  'beside-run',
   'verify',
-  'workers',
   'seed',
 ]
+
+/** Programs that go the same ways as one above, with more beside them: BENCH_ALL=1 runs them too. */
+const FURTHER = ['mail run', 'billing-run --months 2', 'beside-run', 'workers']
+const RUN = process.env['BENCH_ALL'] ? [...PROGRAMS, ...FURTHER] : PROGRAMS
 
 const MAIN = join(ROOT, 'node_modules', '.cache', `perennial-bench-${process.pid}.mjs`)
 
@@ -75,7 +75,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(MAIN, { force: true }))
 
-test.concurrent.for(PROGRAMS)(
+test.concurrent.for(RUN)(
   'the benchmark %s runs to its end in its small form',
   async (name, { expect, onTestFinished }) => {
     const { code, err, out } = await startProcess(
