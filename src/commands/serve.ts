@@ -44,7 +44,6 @@ export async function serveCommand(
   const opened = await openForService(context, log, { ownership: 'own', stop, hasCallers: true })
   let app: App | undefined
   let worker: WorkerProcess | undefined
-  let workerEnd: Promise<void> | undefined
   let presence: ProcessPresence | undefined
   try {
     if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
@@ -61,29 +60,39 @@ export async function serveCommand(
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     const address = addressOf(config.host, serving.server.server.address() as AddressInfo)
     await greet(opened.db, context, { address, log })
+    const { runFinished: onRunFinished, workerStatus: onStatus } = serving
     if (options.worker)
-      worker = startWorkerProcesses(options.workers, {
-        root: context.root,
-        log,
-        onRunFinished: serving.runFinished,
-        onStatus: serving.workerStatus,
-      })
+      worker = startWorkerProcesses(options.workers, { root: context.root, log, onRunFinished, onStatus })
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')
-    serving.beginDraining()
-    await presence.become('draining')
-    workerEnd = worker?.stop()
-    // Whoever presses Ctrl-C has no balancer.
-    if (reason === 'SIGTERM') await delay(drainSeconds(config) * 1_000)
+    await leave(config, { reason, serving, worker, presence })
     return isFailure ? EXIT.failed : EXIT.done
   } finally {
     await drain(async (waitFor) => {
-      await Promise.all([waitFor('requests', app?.close()), waitFor('worker', workerEnd ?? worker?.stop())])
+      await Promise.all([waitFor('requests', app?.close()), waitFor('worker', worker?.stop())])
       await presence?.end()
       await waitFor('database', opened.close())
     }, log)
   }
+}
+
+/** Lets the worker and the other processes know, and goes on answering for as long as a balancer takes to notice. */
+async function leave(
+  config: Config,
+  {
+    reason,
+    serving,
+    worker,
+    presence,
+  }: { reason: string; serving: App; worker: WorkerProcess | undefined; presence: ProcessPresence },
+): Promise<void> {
+  serving.beginDraining()
+  // Its end is waited for with all else.
+  void worker?.stop()
+  await presence.become('draining')
+  // Whoever presses Ctrl-C has no balancer.
+  if (reason === 'SIGTERM') await delay(drainSeconds(config) * 1_000)
 }
 
 const DRAIN_SECONDS = 8

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Database } from '../database/database.ts'
+import { within } from '../within.ts'
 import { differencesTo, sentenceOf } from './equal-settings.ts'
-import { beat, leave, listProcesses, type ProcessFacts, type ProcessState } from './queries.ts'
+import { beat, leave, listProcesses, PRESENCE_ANSWER_MS, type ProcessFacts, type ProcessState } from './queries.ts'
 
 /** That a process is there, as the others see it: written at its start, at each change of its state and every ten seconds, until it leaves. */
 
@@ -47,14 +48,15 @@ export class ProcessPresence {
   async end(): Promise<void> {
     clearInterval(this.#timer)
     await this.#last
-    await leave(this.#deps.db.unscoped, this.#facts().id).catch(() => {})
+    await within(PRESENCE_ANSWER_MS, leave(this.#deps.db.unscoped, this.#facts().id))
   }
 
-  /** Writes the state. A failure harms nothing: the next one comes soon. */
+  /** Writes the state. A failure harms nothing, since the next one comes soon; a database that does not answer holds nothing up. */
   #beat(): Promise<unknown> {
-    this.#last = beat(this.#deps.db.unscoped, { ...this.#facts(), state: this.#state }).catch((error: unknown) =>
+    const written = beat(this.#deps.db.unscoped, { ...this.#facts(), state: this.#state }).catch((error: unknown) =>
       this.#deps.log.debug(`the process could not write that it is there: ${String(error)}`),
     )
+    this.#last = within(PRESENCE_ANSWER_MS, written)
     return this.#last
   }
 }

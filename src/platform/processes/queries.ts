@@ -32,13 +32,20 @@ export interface ListedProcess extends ProcessFacts {
   isLive: boolean
 }
 
+/** How long the database may take to write that a process is there, or leaves: nothing depends on it. */
+export const PRESENCE_ANSWER_MS = 2_000
+
 /** Writes that a process is there. */
 export const beat = (db: Database['unscoped'], process: ProcessFacts & { state: ProcessState }) =>
-  db.rows(sql`
+  db.rows(
+    sql`
     select beat(${process.id}::uuid, ${process.kind}, ${process.host}, ${process.pid}, ${process.version}, ${process.schema}, ${process.state},
-                ${process.logLevel}, ${JSON.stringify(process.settings)}::jsonb)`)
+                ${process.logLevel}, ${JSON.stringify(process.settings)}::jsonb)`,
+    PRESENCE_ANSWER_MS,
+  )
 
-export const leave = (db: Database['unscoped'], id: string) => db.rows(sql`select leave(${id}::uuid)`)
+export const leave = (db: Database['unscoped'], id: string) =>
+  db.rows(sql`select leave(${id}::uuid)`, PRESENCE_ANSWER_MS)
 
 /** Lists the processes that were there in the last day, the oldest first. */
 export const listProcesses = (db: Database['unscoped']) =>

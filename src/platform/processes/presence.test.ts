@@ -1,0 +1,30 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Database } from '../database/database.ts'
+import { ProcessPresence } from './presence.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const presenceOn = (rows: () => Promise<unknown[]>) => {
+  const unscoped = { rows } as unknown as Database['unscoped']
+  const facts = { kind: 'serve', version: '1', schema: 1, logLevel: () => 'info', settings: {} } as const
+  return new ProcessPresence({ db: { unscoped }, log: { debug: () => {}, warn: () => {} } }, facts)
+}
+
+test('a database that never answers holds up neither a change of state nor the end for more than seconds', async () => {
+  const presence = presenceOn(() => new Promise(() => {}))
+  let isOver = false
+  const leaving = presence
+    .become('draining')
+    .then(() => presence.end())
+    .then(() => (isOver = true))
+  await vi.advanceTimersByTimeAsync(6_000)
+  expect(isOver).toBe(true)
+  await leaving
+})
+
+test('a database that refuses keeps no process from beginning or leaving', async () => {
+  const presence = presenceOn(async () => Promise.reject(new Error('away')))
+  await presence.begin()
+  await presence.end()
+})
