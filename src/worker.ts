@@ -41,6 +41,9 @@ export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Prom
   }
 }
 
+/** Returns whether the clocks agree well enough to know which day it is; if not, the watch has reported that. */
+const areClocksClose = ({ db }: DutyDeps): boolean => Math.abs(db.readiness().clockOffsetMs) <= CLOCKS_APART_MS.duties
+
 async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
   let isStopping = false
   let isCalled = false
@@ -66,9 +69,7 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
 
   async function round(): Promise<void> {
     const beganAtMs = steadyClock()
-    const { clockOffsetMs } = deps.db.readiness()
-    // Nobody knows which day it is; the watch has reported that.
-    if (Math.abs(clockOffsetMs) > CLOCKS_APART_MS.duties) return
+    if (!areClocksClose(deps)) return
     try {
       if ((await duty.run(deps, goOn)) === 'again') wake()
       outage.isOver(beganAtMs)

@@ -17,6 +17,17 @@ export function serversOf(address: string): string[] {
   return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [address]
 }
 
+/** Returns the address of a server, or of several, as it may be shown: never with its password. */
+export const shownServer = (databaseUrl: string): string =>
+  serversOf(databaseUrl)
+    .map((server) => {
+      // The embedded database has a folder for an address.
+      if (server.startsWith('/')) return server
+      const url = new URL(server)
+      return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
+    })
+    .join(' or ')
+
 /**
  * Takes the session's settings (`?options=…`) out of an address of one server: the driver would put them in the place of ours, and with them
  * of the role that the service works under.

@@ -12,6 +12,7 @@ export interface ClockExchange {
   databaseMs: number
 }
 
+/** Distance of the clocks, by the last exchanges. */
 export class ClockOffset {
   readonly #exchanges: ClockExchange[] = []
 
@@ -38,4 +39,48 @@ export class ClockOffset {
 export function sentenceOfClocks(offsetMs: number, nowMs: number): string {
   const at = (ms: number) => new Date(ms).toISOString()
   return `the clocks of this machine (${at(nowMs)}) and of the database server (${at(nowMs + offsetMs)}) are ${(Math.abs(offsetMs) / 1000).toFixed(1)} s apart`
+}
+
+/** Takes lines about clocks that are apart. */
+export interface ClockLog {
+  warn(message: string): void
+  error(message: string): void
+}
+
+/** How the clocks stand, as a watch keeps it. */
+export interface Clocks {
+  /** By how many milliseconds the database's clock is ahead of this machine's. */
+  clockOffsetMs: number
+  /** The sentence about clocks that are apart; undefined where they agree. */
+  clocksApart: string | undefined
+}
+
+/** Compares the clocks, and reports once that they are apart, again when they are so far apart that duties wait, and anew after they agreed. */
+export class ClockComparison {
+  readonly #log: ClockLog | undefined
+  readonly #offset = new ClockOffset()
+  #reportedMs = 0
+
+  constructor(log: ClockLog | undefined) {
+    this.#log = log
+  }
+
+  note(exchange: ClockExchange): Clocks {
+    this.#offset.note(exchange)
+    const clockOffsetMs = this.#offset.ms
+    const { warned, duties } = CLOCKS_APART_MS
+    const reachedMs = [duties, warned].find((boundMs) => Math.abs(clockOffsetMs) > boundMs) ?? 0
+    const clocksApart = reachedMs === 0 ? undefined : sentenceOfClocks(clockOffsetMs, exchange.answeredMs)
+    if (reachedMs > this.#reportedMs) {
+      if (reachedMs === duties) this.#log?.error(`${clocksApart}: duties do not begin until they agree`)
+      else this.#log?.warn(`${clocksApart}: set both by one time server`)
+    }
+    this.#reportedMs = reachedMs
+    return { clockOffsetMs, clocksApart }
+  }
+
+  /** Forgets what was measured: another server has another clock. */
+  forget(): void {
+    this.#offset.forget()
+  }
 }

@@ -73,6 +73,13 @@ export const isOfValues = (error: unknown): boolean => asDriverError(error).code
 
 const AFTER_FAILURE = '25P02'
 
+/** Makes the failure of a connection that this process ends: whoever waits on it gets 503. */
+export const connectionEnded = (why: string, code = '08006'): Error =>
+  Object.assign(new Error(`connection terminated: ${why}`), { code })
+
+/** Makes the failure of a connection whose server is silent. */
+export const serverSilent = (): Error => connectionEnded('the database server gave no answer', 'ETIMEDOUT')
+
 /** Reports whether the error only follows from an earlier failure in its transaction. */
 export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === AFTER_FAILURE
 

@@ -9,7 +9,7 @@ import { StartFailure } from '../postgres/start-failure.ts'
 import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
-import { serversOf } from './addresses.ts'
+import { shownServer } from './addresses.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
@@ -18,9 +18,10 @@ import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
-import { sql } from './sql.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
-import { NOBODY, type WatchSettings } from './watch.ts'
+import { AS_AN_ACCOUNT, NOBODY } from './scoped-query.ts'
+import { sql } from './sql.ts'
+import type { WatchSettings } from './watch.ts'
 
 /** A database that is ready to work with, wherever it is, and how to let go of it. */
 export interface OpenDatabase {
@@ -95,23 +96,22 @@ function refuseAbsent(dataDir: string): void {
   )
 }
 
+interface ServiceOptions {
+  root: string
+  ownership: Ownership
+  log: PostgresLog
+  /** The embedded database works for this process after it has worked for others. */
+  isBackground?: boolean
+  hasCallers?: WatchSettings['hasCallers']
+  realClock?: WatchSettings['realClock']
+  onDatabaseGone?: (reason: string) => void
+}
+
 /**
  * Finds or starts the database, makes roles and schema where they are missing, and opens the pool of the service's role. Throws a
  * StartFailure also when what is sealed cannot be opened with the keys that are there.
  */
-export async function openService(
-  config: Config,
-  options: {
-    root: string
-    ownership: Ownership
-    log: PostgresLog
-    /** The embedded database works for this process after it has worked for others. */
-    isBackground?: boolean
-    hasCallers?: boolean | undefined
-    realClock?: WatchSettings['realClock']
-    onDatabaseGone?: (reason: string) => void
-  },
-): Promise<OpenDatabase> {
+export async function openService(config: Config, options: ServiceOptions): Promise<OpenDatabase> {
   const home = await findHome(config, options.ownership, options.log)
   try {
     const isEmbedded = config.databaseUrl === undefined
@@ -119,21 +119,11 @@ export async function openService(
     const folder = join(options.root, 'db', 'migrations')
     const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
-    // No way leads back from a role that logged in to one that may do more.
-    const onConnected = options.isBackground ? { onConnected: comeAfterOthers } : {}
-    const pooled = {
-      poolSize: config.databasePool,
-      hasCallers: options.hasCallers,
-      realClock: options.realClock,
-      log: options.log,
-    }
-    const db = isEmbedded
-      ? openDatabase({ ...home.connection, user: roles.app, ...onConnected }, { ...pooled, role: undefined })
-      : openDatabase(home.connection, { ...pooled, role: roles.app })
-    await reached(config, () => checkServesAccounts(db, config)).catch(async (error: unknown) => {
-      await db.close()
-      throw error
-    })
+    const db = openPool(config, home.connection, { role: roles.app, ...options })
+    await orClosed(
+      db,
+      reached(config, () => checkServesAccounts(db, config)),
+    )
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
     // Of a database that was carried here all records count as updated now, see decision 27.
@@ -150,10 +140,7 @@ export async function openService(
       await db.close()
       await home.stop()
     }
-    await checkEncryptionKeys(db.unscoped, config).catch(async (error: unknown) => {
-      await db.close()
-      throw error
-    })
+    await orClosed(db, checkEncryptionKeys(db.unscoped, config))
     return {
       db,
       connection: home.connection,
@@ -169,21 +156,38 @@ export async function openService(
   }
 }
 
+/** Opens the connections of the service's role. */
+function openPool(
+  { databaseUrl, databasePool }: Config,
+  connection: Connection,
+  {
+    role,
+    isBackground,
+    hasCallers,
+    realClock,
+    log,
+  }: Pick<ServiceOptions, 'isBackground' | keyof WatchSettings> & { role: string },
+): Database {
+  const pooled = { poolSize: databasePool, hasCallers, realClock, log }
+  if (databaseUrl !== undefined) return openDatabase(connection, { ...pooled, role })
+  // No way leads back from a role that logged in to one that may do more.
+  const background = isBackground ? { onConnected: comeAfterOthers } : {}
+  return openDatabase({ ...connection, user: role, ...background }, { ...pooled, role: undefined })
+}
+
+/** Closes the database if a check of it fails. */
+const orClosed = <T>(db: Database, check: Promise<T>): Promise<T> =>
+  check.catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
+
 async function openOwner(connection: Connection, owner: string | undefined): Promise<ServerClient> {
   const client = new ServerClient({ ...clientConfig(connection, owner), silenceMs: WHOLE_STATEMENT_MS + GRACE_MS })
   await client.connect()
   await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
   return client
 }
-
-/** Returns the address of a server, or of several, as it may be shown: never with its password. */
-export const shownServer = (databaseUrl: string): string =>
-  serversOf(databaseUrl)
-    .map((server) => {
-      const url = new URL(server)
-      return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
-    })
-    .join(' or ')
 
 function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
   if (databaseUrl === undefined)
@@ -236,7 +240,7 @@ const IS_NOT_OURS = new Set(['42501', '42P01', '42704', '42883', '3F000'])
 /** Asks what an account asks, under the service's role. Throws a StartFailure with the server's words if accounts cannot be served. */
 async function checkServesAccounts(db: Database, config: Config): Promise<void> {
   try {
-    await db.reader(NOBODY).rows(sql`select count(*) as "n" from customers where account_id = ${NOBODY}`)
+    await db.reader(NOBODY).rows(sql`${AS_AN_ACCOUNT}`)
   } catch (error) {
     const { code = '', message } = error as { code?: string; message?: string }
     if (!IS_NOT_OURS.has(code)) throw error

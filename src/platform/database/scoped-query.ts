@@ -1,4 +1,4 @@
-import type { Statement } from './sql.ts'
+import { fragment, type Statement } from './sql.ts'
 
 /** Statements that set the account, and the settings, under which the statements behind them run. */
 
@@ -54,3 +54,9 @@ export const lockTimeout = (lockMs: number): Statement => ({
   text: "select set_config('lock_timeout', $1, true)",
   values: [lockMs],
 })
+
+/** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
+export const NOBODY = 0n
+
+/** Asks what every account asks, of nobody's customers. */
+export const AS_AN_ACCOUNT = fragment`select count(*) as "n" from customers where account_id = ${NOBODY}`

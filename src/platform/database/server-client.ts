@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { isUnavailable, TAKES_NO_WRITES } from './failures.ts'
+import { isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import { type ServerAnswer, type ServerIdentity, serversFor, type Servers, UNKNOWN } from './servers.ts'
 import { cut, isWaitedOn, watchSilence } from './silence.ts'
 
@@ -145,10 +145,7 @@ export const chooseServer = (config: ServerClientConfig): Promise<ServerAnswer> 
 /** Asks one server. One that has not answered in time is given up. */
 async function askServer(config: ServerClientConfig & { connectionString: string }): Promise<ServerAnswer> {
   const client = new ServerClient(config)
-  const late = Object.assign(new Error('connection terminated: the database server gave no answer'), {
-    code: 'ETIMEDOUT',
-  })
-  const limit = setTimeout(() => cut(client, late), ASK_MS)
+  const limit = setTimeout(() => cut(client, serverSilent()), ASK_MS)
   try {
     await client.connect()
     return { address: config.connectionString, identity: client.identity }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type ServerAnswer, Servers, UNKNOWN } from './servers.ts'
 
-const ADDRESS = 'postgres://one,two,three/billing'
-const [ONE, TWO, THREE] = ['one', 'two', 'three'].map((host) => `postgres://${host}/billing`) as [
+const ADDRESS = 'postgres://me:never-shown@one,two,three/billing'
+const [ONE, TWO, THREE] = ['one', 'two', 'three'].map((host) => `postgres://me:never-shown@${host}/billing`) as [
   string,
   string,
   string,
@@ -45,7 +45,10 @@ describe('the choice among servers that take writes', () => {
     servers.onFormerPrimary = (address) => void named.push(address)
     await servers.choose(asking(answer(TWO, 4)))
     for (let times = 0; times < 2; times += 1)
-      await expect(servers.choose(asking(answer(ONE, 3)))).rejects.toMatchObject({ code: 'FORMER_PRIMARY' })
+      await expect(servers.choose(asking(answer(ONE, 3)))).rejects.toMatchObject({
+        code: 'FORMER_PRIMARY',
+        message: 'connection terminated: the database server at one/billing is a former primary',
+      })
     expect(named).toEqual([ONE])
     // Another system has timelines of its own.
     expect((await servers.choose(asking(answer(ONE, 1, 'another')))).address).toBe(ONE)

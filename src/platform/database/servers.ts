@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { serversOf } from './addresses.ts'
-import { FORMER_PRIMARY } from './failures.ts'
+import { serversOf, shownServer } from './addresses.ts'
+import { connectionEnded, FORMER_PRIMARY, serverSilent } from './failures.ts'
 
 /**
  * The servers of one address: which of them takes writes, and the connections of this process to them. A server is known by its system and by the
@@ -33,15 +33,9 @@ export interface ServerLink {
 }
 
 const formerPrimary = (address: string): Error =>
-  Object.assign(new Error(`connection terminated: the database server at ${address} is a former primary`), {
-    code: FORMER_PRIMARY,
-  })
+  connectionEnded(`the database server at ${shownServer(address)} is a former primary`, FORMER_PRIMARY)
 
-const moved = (): Error =>
-  Object.assign(new Error('connection terminated: another database server takes the writes'), { code: '08006' })
-
-const silent = (): Error =>
-  Object.assign(new Error('connection terminated: the database server gave no answer'), { code: 'ETIMEDOUT' })
+const moved = (): Error => connectionEnded('another database server takes the writes')
 
 export class Servers {
   /** An address for each server. Empty where the driver's own settings name one. */
@@ -121,7 +115,7 @@ export class Servers {
 
   /** Ends every connection on which somebody waits. */
   cutWaiting(): void {
-    this.#cut(silent(), (link) => link.isWaiting())
+    this.#cut(serverSilent(), (link) => link.isWaiting())
   }
 
   #cut(reason: Error, isMeant: (link: ServerLink, answer: ServerAnswer) => boolean): void {

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { serverSilent } from './failures.ts'
 
 /**
  * The client's own bound on waiting: a server that is frozen, or a network that drops everything, ends no statement and closes no connection.
@@ -45,10 +46,7 @@ export function watchSilence(client: pg.ClientBase, silenceMs: number, everyMs =
     bytes = bytesReceived(client)
     if (silentMs <= (bounds.get(client) ?? silenceMs)) return
     clearInterval(timer)
-    cut(
-      client,
-      Object.assign(new Error('connection terminated: the database server gave no answer'), { code: 'ETIMEDOUT' }),
-    )
+    cut(client, serverSilent())
   }
   const timer = setInterval(look, everyMs).unref()
   client.once('end', () => clearInterval(timer))

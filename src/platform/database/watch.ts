@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
 import { steadyClock } from '../steady-clock.ts'
-import { databaseFault, isAnswer, isUnavailable } from './failures.ts'
+import { shownServer } from './addresses.ts'
+import { connectionEnded, databaseFault, isAnswer, isUnavailable } from './failures.ts'
 import { runRows } from './row-query.ts'
-import { accountScope } from './scoped-query.ts'
+import { accountScope, AS_AN_ACCOUNT, NOBODY } from './scoped-query.ts'
 import { DATABASE_MARK } from './mark.ts'
-import { type ClockExchange, ClockOffset, CLOCKS_APART_MS, sentenceOfClocks } from './clock-offset.ts'
+import { ClockComparison, type ClockLog, type Clocks } from './clock-offset.ts'
 import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { type ServerIdentity, type Servers, serversFor } from './servers.ts'
 import { bytesReceived, cut } from './silence.ts'
@@ -25,8 +26,7 @@ const AGAIN_MS = 500
 /** How long a caller waits on a server that is silent, while no other is there. */
 const CALLERS_WAIT_MS = 15_000
 
-/** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
-export const NOBODY = 0n
+const AGREEING: Clocks = { clockOffsetMs: 0, clocksApart: undefined }
 
 /** Listeners of a channel. */
 export interface Hearing {
@@ -37,25 +37,19 @@ export interface Hearing {
 }
 
 /** State of the database, as the watch found it last. */
-export interface Readiness {
+export interface Readiness extends Clocks {
   /** Moment of the steady clock at which it answered last; null before the first answer. */
   answeredAtMs: number | null
   /** Distinguishes this database from any other, see DATABASE_MARK. */
   mark: string
   isReadOnly: boolean
-  /** By how many milliseconds the database's clock is ahead of this machine's. */
-  clockOffsetMs: number
-  /** The sentence about clocks that are apart; undefined where they agree. */
-  clocksApart: string | undefined
   /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
   refusal: string | undefined
 }
 
 /** Takes what the watch reports of servers that went and came, and of clocks. */
-export interface WatchLog {
+export interface WatchLog extends ClockLog {
   info(message: string): void
-  warn(message: string): void
-  error(message: string): void
 }
 
 export interface WatchSettings {
@@ -74,29 +68,20 @@ interface Answered {
 
 const QUESTION = sql`select ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly",
     extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs"
-  from (select count(*) from customers where account_id = ${NOBODY}) as asked`
+  from (${AS_AN_ACCOUNT}) as asked`
 
 export class Watch {
   readonly #config: ServerClientConfig
   readonly #servers: Servers
   readonly #settings: WatchSettings
   readonly #hearings = new Set<Hearing>()
-  readonly #clocks = new ClockOffset()
-  /** From which difference of the clocks on the next line is written. */
-  #clocksReportedMs = 0
+  readonly #clocks: ClockComparison
   #client: ServerClient | undefined
   #opening: Promise<void> | undefined
   /** The statement before has been answered. */
   #before: Promise<void> = Promise.resolve()
   #identity: ServerIdentity | undefined
-  #readiness: Readiness = {
-    answeredAtMs: null,
-    mark: '',
-    isReadOnly: false,
-    clockOffsetMs: 0,
-    clocksApart: undefined,
-    refusal: undefined,
-  }
+  #readiness: Readiness = { answeredAtMs: null, mark: '', isReadOnly: false, ...AGREEING, refusal: undefined }
   #timer: NodeJS.Timeout | undefined
   #looks = 0
   #silentMs = 0
@@ -109,9 +94,10 @@ export class Watch {
     this.#config = config
     this.#settings = settings
     this.#servers = serversFor(config)
+    this.#clocks = new ClockComparison(settings.log)
     this.#servers.onFormerPrimary = (address) =>
       settings.log?.warn(
-        `the database server at ${nameOf(address)} is a former primary that still takes writes: it is not used`,
+        `the database server at ${shownServer(address)} is a former primary that still takes writes: it is not used`,
       )
   }
 
@@ -170,6 +156,7 @@ export class Watch {
       for (const channel of channels) await client.query(`listen ${channel}`)
       this.#client = client
       this.#isAsked = false
+      this.#before = Promise.resolve()
       await this.#ask(client)
     } catch (error) {
       this.#client = undefined
@@ -220,8 +207,8 @@ export class Watch {
       const { mark, isReadOnly, nowMs } = answer
       const clocks =
         realClock && sentMs !== undefined
-          ? this.#noteClocks({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
-          : { clockOffsetMs: 0, clocksApart: undefined }
+          ? this.#clocks.note({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
+          : AGREEING
       this.#readiness = { mark, isReadOnly, ...clocks, answeredAtMs: steadyClock(), refusal: undefined }
     } catch (error) {
       if (isUnavailable(error)) throw error
@@ -229,21 +216,6 @@ export class Watch {
     } finally {
       this.#isAsked = false
     }
-  }
-
-  /** Notes how the clocks stand. Reports once that they are apart, again when they are so far apart that duties wait, and anew after they agreed. */
-  #noteClocks(exchange: ClockExchange): Pick<Readiness, 'clockOffsetMs' | 'clocksApart'> {
-    this.#clocks.note(exchange)
-    const clockOffsetMs = this.#clocks.ms
-    const { warned, duties } = CLOCKS_APART_MS
-    const reachedMs = [duties, warned].find((boundMs) => Math.abs(clockOffsetMs) > boundMs) ?? 0
-    const clocksApart = reachedMs === 0 ? undefined : sentenceOfClocks(clockOffsetMs, exchange.answeredMs)
-    if (reachedMs > this.#clocksReportedMs) {
-      if (reachedMs === duties) this.#settings.log?.error(`${clocksApart}: duties do not begin until they agree`)
-      else this.#settings.log?.warn(`${clocksApart}: set both by one time server`)
-    }
-    this.#clocksReportedMs = reachedMs
-    return { clockOffsetMs, clocksApart }
   }
 
   #fail(error: unknown): void {
@@ -269,7 +241,7 @@ export class Watch {
   /** Names the server that is used, for the log. */
   #where(): string {
     const { last } = this.#servers
-    return last === undefined ? 'in its folder' : nameOf(last)
+    return last === undefined ? 'in its folder' : shownServer(last)
   }
 
   /** Looks for the server that takes writes until one does, ends the connections to any other, and listens there. */
@@ -280,19 +252,22 @@ export class Watch {
     this.#client = undefined
     const lostAtMs = steadyClock() - this.#silentMs
     let answeredAtMs = lostAtMs
-    let isReported = this.#silentMs > 0
-    if (isReported)
-      this.#settings.log?.warn(
-        `the database server ${this.#where()} does not answer: the one that takes writes is looked for`,
-      )
-    if (client) cut(client, Object.assign(new Error('connection terminated: the watch gave it up'), { code: '08006' }))
-    while (!(await this.#isFound((error) => (isAnswer(error) ? (answeredAtMs = steadyClock()) : undefined)))) {
-      if (this.#isClosed) return
+    let isReported = false
+    const report = (what: string) => {
       if (!isReported)
         this.#settings.log?.warn(
-          `the database server ${this.#where()} is gone: the one that takes writes is looked for`,
+          `the database server ${this.#where()} ${what}: the one that takes writes is looked for`,
         )
       isReported = true
+    }
+    if (this.#silentMs >= SILENT_MS) report('does not answer')
+    if (client) cut(client, connectionEnded('the watch gave it up'))
+    const failed = (error: unknown) => {
+      if (isAnswer(error)) answeredAtMs = steadyClock()
+    }
+    while (!(await this.#isFound(failed))) {
+      if (this.#isClosed) return
+      report('is gone')
       // From then on, so that those who come later do not wait for as long.
       if (this.#settings.hasCallers === true && steadyClock() - answeredAtMs >= CALLERS_WAIT_MS)
         this.#servers.cutWaiting()
@@ -317,15 +292,5 @@ export class Watch {
       failed(error)
       return false
     }
-  }
-}
-
-/** Names the host of a server, without user and password. */
-const nameOf = (address: string): string => {
-  try {
-    const { hostname, port } = new URL(address)
-    return `${hostname}${port ? `:${port}` : ''}`
-  } catch {
-    return address
   }
 }
