@@ -4695,3 +4695,34 @@ end $function$
 revoke all on function verification_state from public;
 grant execute on function verification_state to perennial_app;
 
+CREATE OR REPLACE FUNCTION watch()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  is_writing constant boolean := not pg_is_in_recovery();
+  server_system text;
+  server_timeline integer;
+begin
+  begin
+    select system_identifier::text into server_system from pg_control_system();
+  exception when insufficient_privilege then server_system := null;
+  end;
+  begin
+    if is_writing then server_timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer; end if;
+  exception when insufficient_privilege then server_timeline := null;
+  end;
+  return jsonb_build_object(
+    'system', server_system,
+    'startedAt', pg_postmaster_start_time()::text,
+    'timeline', server_timeline,
+    'flushed', case when is_writing then pg_current_wal_flush_lsn()::text end,
+    'isReadOnly', current_setting('transaction_read_only') = 'on',
+    'nowMs', extract(epoch from clock_timestamp()) * 1000);
+end $function$
+;
+revoke all on function watch from public;
+grant execute on function watch to perennial_app;
+

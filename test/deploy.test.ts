@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
+import { NOT_ANSWERED } from '../src/platform/database/watch.ts'
 import { makeMetrics } from '../src/platform/metrics.ts'
 
 /** The files of deploy/, which other programs read: systemd, Prometheus and Grafana. */
@@ -31,14 +32,7 @@ async function shownNames(): Promise<Set<string>> {
   const metrics = makeMetrics({
     db: {
       poolState: () => ({ total: 0, idle: 0, waiting: 0 }),
-      readiness: () => ({
-        answeredAtMs: null,
-        mark: '',
-        isReadOnly: false,
-        clockOffsetMs: 0,
-        clocksApart: undefined,
-        refusal: undefined,
-      }),
+      readiness: () => NOT_ANSWERED,
     },
     readFigures: async () => [],
     clock: () => 0,

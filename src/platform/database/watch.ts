@@ -8,7 +8,7 @@ import { accountScope, AS_AN_ACCOUNT, NOBODY } from './scoped-query.ts'
 import { DATABASE_MARK } from './mark.ts'
 import { ClockComparison, type ClockLog, type Clocks } from './clock-offset.ts'
 import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
-import { type ServerIdentity, type Servers, serversFor } from './servers.ts'
+import { type ServerIdentity, type Servers, serversFor, UNKNOWN } from './servers.ts'
 import { bytesReceived, cut } from './silence.ts'
 import { sql } from './sql.ts'
 
@@ -42,6 +42,10 @@ export interface Readiness extends Clocks {
   answeredAtMs: number | null
   /** Distinguishes this database from any other, see DATABASE_MARK. */
   mark: string
+  /** The server, as it was at that moment: one that is promoted where it stands keeps its start, and has a higher timeline. */
+  server: ServerIdentity
+  /** Position to which the server's log was on its disk; null: it does not tell. */
+  flushed: string | null
   isReadOnly: boolean
   /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
   refusal: string | undefined
@@ -60,15 +64,26 @@ export interface WatchSettings {
   log?: WatchLog | undefined
 }
 
-interface Answered {
-  mark: string
+/** State before the first answer. */
+export const NOT_ANSWERED: Readiness = {
+  answeredAtMs: null,
+  mark: '',
+  server: UNKNOWN,
+  flushed: null,
+  isReadOnly: false,
+  ...AGREEING,
+  refusal: undefined,
+}
+
+/** What `watch()` of the owner answers. */
+interface Watched extends ServerIdentity {
+  /** Position to which the server's log is on its disk; null: it does not tell. */
+  flushed: string | null
   isReadOnly: boolean
   nowMs: number
 }
 
-const QUESTION = sql`select ${DATABASE_MARK} as "mark", current_setting('transaction_read_only') = 'on' as "isReadOnly",
-    extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs"
-  from (${AS_AN_ACCOUNT}) as asked`
+const QUESTION = sql`select ${DATABASE_MARK} as "mark", watch() as "watched" from (${AS_AN_ACCOUNT}) as asked`
 
 export class Watch {
   readonly #config: ServerClientConfig
@@ -81,7 +96,7 @@ export class Watch {
   /** The statement before has been answered. */
   #before: Promise<void> = Promise.resolve()
   #identity: ServerIdentity | undefined
-  #readiness: Readiness = { answeredAtMs: null, mark: '', isReadOnly: false, ...AGREEING, refusal: undefined }
+  #readiness: Readiness = NOT_ANSWERED
   #timer: NodeJS.Timeout | undefined
   #looks = 0
   #silentMs = 0
@@ -202,14 +217,26 @@ export class Watch {
     try {
       const { realClock } = this.#settings
       const sentMs = realClock?.()
-      const [answer] = await this.#inTurn(() => runRows<Answered>(client, QUESTION, [accountScope(NOBODY)]))
+      const [answer] = await this.#inTurn(() =>
+        runRows<{ mark: string; watched: Watched }>(client, QUESTION, [accountScope(NOBODY)]),
+      )
       assert(answer, 'the watch is answered one row')
-      const { mark, isReadOnly, nowMs } = answer
+      const { mark, watched } = answer
+      const { flushed, isReadOnly, nowMs } = watched
       const clocks =
         realClock && sentMs !== undefined
           ? this.#clocks.note({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
           : AGREEING
-      this.#readiness = { mark, isReadOnly, ...clocks, answeredAtMs: steadyClock(), refusal: undefined }
+      const server = { system: watched.system, startedAt: watched.startedAt, timeline: watched.timeline }
+      this.#readiness = {
+        mark,
+        server,
+        flushed,
+        isReadOnly,
+        ...clocks,
+        answeredAtMs: steadyClock(),
+        refusal: undefined,
+      }
     } catch (error) {
       if (isUnavailable(error)) throw error
       this.#fail(error)
