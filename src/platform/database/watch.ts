@@ -44,7 +44,7 @@ export interface Readiness extends Clocks {
   mark: string
   /** The server, as it was at that moment: one that is promoted where it stands keeps its start, and has a higher timeline. */
   server: ServerIdentity
-  /** Position to which the server's log was on its disk; null: it does not tell. */
+  /** Position to which the server's log was on its disk; null if it keeps that to itself. */
   flushed: string | null
   isReadOnly: boolean
   /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
@@ -75,9 +75,9 @@ export const NOT_ANSWERED: Readiness = {
   refusal: undefined,
 }
 
-/** What `watch()` of the owner answers. */
+/** Answer of the owner's function `watch()`. */
 interface Watched extends ServerIdentity {
-  /** Position to which the server's log is on its disk; null: it does not tell. */
+  /** Position to which the server's log is on its disk; null if it keeps that to itself. */
   flushed: string | null
   isReadOnly: boolean
   nowMs: number
