@@ -101,7 +101,7 @@ import { LONG_CONNECTIONS } from './platform/long/kinds.ts'
 import { LongOperations } from './platform/long/long-operations.ts'
 import { listLongFigures } from './platform/long/queries.ts'
 import { listProcessFigures } from './platform/processes/queries.ts'
-import { takesWrites } from './platform/database/housekeeping.ts'
+import { answersSince } from './platform/database/watch.ts'
 import { Outage } from './platform/outage.ts'
 import { Places } from './platform/places.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
@@ -375,7 +375,7 @@ function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
 /** Makes what knows whether the service is on its way out, and whether the database is away. */
 const timesOf = ({ db, log }: AppDeps) => ({
   draining: { hasBegun: false },
-  outage: new Outage({ log, counted: 'requests', probe: () => takesWrites(db.unscoped) }),
+  outage: new Outage({ log, counted: 'requests', answersSince: (momentMs) => answersSince(db.readiness(), momentMs) }),
 })
 
 export async function buildApp(deps: AppDeps): Promise<App> {

@@ -20,7 +20,7 @@ const GONE = { level: 50, reason: 'connect ECONNREFUSED', code: 'ECONNREFUSED', 
 
 test('ten thousand requests of an outage are one line, one a minute with how many there were, and one at its end; no stack in any', async () => {
   let isBack = false
-  const { lines, outage } = outageOf({ probe: async () => isBack })
+  const { lines, outage } = outageOf({ answersSince: () => isBack })
   for (let n = 0; n < 10_000; n += 1) outage.met(gone())
   expect(lines).toEqual([GONE])
   await vi.advanceTimersByTimeAsync(60_500)
@@ -42,23 +42,22 @@ test('ten thousand requests of an outage are one line, one a minute with how man
   outage.stop()
 })
 
-test('a probe that fails or does not end keeps it; what began before it does not end it', async () => {
-  const { lines, outage } = outageOf({
-    probe: async () => {
-      throw gone()
-    },
-  })
-  const before = performance.now()
+test('only an answer that is younger than the first failure ends it; what began before it does not', async () => {
+  let answeredAtMs = performance.now()
+  const { lines, outage } = outageOf({ answersSince: (momentMs) => answeredAtMs > momentMs })
   await vi.advanceTimersByTimeAsync(10)
   outage.met(gone())
-  outage.isOver(before)
+  outage.isOver(answeredAtMs)
   await vi.advanceTimersByTimeAsync(30_000)
   expect(lines).toEqual([GONE])
+  answeredAtMs = performance.now()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lines.slice(1)).toMatchObject([{ msg: 'the database can be reached again' }])
   outage.stop()
 })
 
 test('a process that stops writes nothing of what ends with it', async () => {
-  const { lines, outage } = outageOf({ probe: async () => true })
+  const { lines, outage } = outageOf({ answersSince: () => true })
   outage.met(gone())
   outage.stop()
   outage.met(gone())

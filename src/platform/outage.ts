@@ -8,14 +8,14 @@ import { steadyClock } from './steady-clock.ts'
  */
 
 const EVERY_MS = 60_000
-const PROBE_EVERY_MS = 1_000
+const LOOK_EVERY_MS = 1_000
 
 export interface OutageDeps {
   log: Pick<Logger, 'error' | 'warn' | 'info'>
   /** Requests of callers, or rounds of duties. */
   counted: 'requests' | 'rounds'
-  /** Settles with true once the database can be used again; left out: `isOver` is called. */
-  probe?: () => Promise<boolean>
+  /** Returns whether the database can be used, by an answer that is younger than this moment of the steady clock; left out: `isOver` is called. */
+  answersSince?: (momentMs: number) => boolean
 }
 
 export class Outage {
@@ -23,7 +23,7 @@ export class Outage {
   #sinceMs: number | undefined
   #count = 0
   #minutes: NodeJS.Timeout | undefined
-  #probing: NodeJS.Timeout | undefined
+  #looking: NodeJS.Timeout | undefined
   #isStopping = false
 
   constructor(deps: OutageDeps) {
@@ -49,7 +49,7 @@ export class Outage {
       EVERY_MS,
     )
     this.#minutes.unref()
-    this.#probeSoon()
+    if (this.#deps.answersSince) this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
   }
 
   /** Notes that what began at this moment of the steady clock is done. */
@@ -73,19 +73,10 @@ export class Outage {
   #end(): void {
     this.#sinceMs = undefined
     clearInterval(this.#minutes)
-    clearTimeout(this.#probing)
+    clearInterval(this.#looking)
   }
 
-  #probeSoon(): void {
-    const { probe } = this.#deps
-    if (!probe) return
-    this.#probing = setTimeout(async () => {
-      const beganAtMs = steadyClock()
-      const isBack = await probe().catch(() => false)
-      if (this.#sinceMs === undefined) return
-      if (isBack) this.isOver(beganAtMs)
-      else this.#probeSoon()
-    }, PROBE_EVERY_MS)
-    this.#probing.unref()
+  #look(): void {
+    if (this.#sinceMs !== undefined && this.#deps.answersSince?.(this.#sinceMs)) this.isOver(this.#sinceMs)
   }
 }

@@ -28,15 +28,3 @@ export const deleteOldLeases = (db: Pick<Database, 'unscoped'>, before: Instant)
 /** Forgets idempotent answers that are older than promised. */
 export const deleteOldKeys = (db: Pick<Database, 'unscoped'>, before: Instant) =>
   db.unscoped.rows(sql`select delete_old_idempotency_keys(${before}::timestamptz) as "n"`)
-
-/** How long a database that is asked whether it is there may take to answer. */
-const PROBE_MS = 3_000
-
-/** Returns whether the database answers and takes writes: a standby, or one that was made read-only, does not. */
-export async function takesWrites(db: Database['unscoped']): Promise<boolean> {
-  const [row] = await db.rows<{ takesWrites: boolean }>(
-    sql`select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as "takesWrites"`,
-    PROBE_MS,
-  )
-  return row?.takesWrites === true
-}

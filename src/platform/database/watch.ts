@@ -51,6 +51,10 @@ export interface Readiness extends Clocks {
   refusal: string | undefined
 }
 
+/** Returns whether a database that takes writes has answered since a moment of the steady clock. */
+export const answersSince = ({ answeredAtMs, isReadOnly, refusal }: Readiness, momentMs: number): boolean =>
+  answeredAtMs !== null && answeredAtMs > momentMs && !isReadOnly && refusal === undefined
+
 /** Takes what the watch reports of servers that went and came, and of clocks. */
 export interface WatchLog extends ClockLog {
   info(message: string): void
