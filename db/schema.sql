@@ -1999,6 +1999,8 @@ create table processes (
   seen_at timestamp with time zone not null,
   log_level text not null,
   settings jsonb not null,
+  wished_log_level text,
+  wished_until timestamp with time zone,
   constraint processes_pkey PRIMARY KEY (process_id),
   constraint processes_kind_check CHECK ((kind = ANY (ARRAY['serve'::text, 'work'::text]))),
   constraint processes_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'draining'::text, 'maintenance'::text, 'outdated'::text])))
@@ -4725,4 +4727,36 @@ end $function$
 ;
 revoke all on function watch from public;
 grant execute on function watch to perennial_app;
+
+CREATE OR REPLACE FUNCTION wish_log_level(process uuid, level text, minutes integer)
+ RETURNS TABLE(process_id uuid, kind text, host text, pid integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  perform pg_notify('processes', '');
+  return query
+    update processes p set wished_log_level = level, wished_until = clock_timestamp() + make_interval(mins => minutes)
+     where p.seen_at > clock_timestamp() - interval '60 seconds' and (process is null or p.process_id = process)
+    returning p.process_id, p.kind, p.host, p.pid;
+end $function$
+;
+revoke all on function wish_log_level from public;
+grant execute on function wish_log_level to perennial_app;
+
+CREATE OR REPLACE FUNCTION wished_log_level(process uuid)
+ RETURNS TABLE(level text, seconds double precision, until timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return query
+    select p.wished_log_level, extract(epoch from p.wished_until - clock_timestamp())::double precision, p.wished_until
+      from processes p where p.process_id = process and p.wished_until > clock_timestamp();
+end $function$
+;
+revoke all on function wished_log_level from public;
+grant execute on function wished_log_level to perennial_app;
 

@@ -46,6 +46,7 @@ try {
           trustProxy: false,
           bounds: connectionBounds(config),
           rateLimitPerMinute: 0,
+          slowRequestMs: 0,
           hasMailServer: false,
           version: '',
           root,

@@ -104,6 +104,7 @@ import { listProcessFigures } from './platform/processes/queries.ts'
 import { answersSince } from './platform/database/watch.ts'
 import { Outage } from './platform/outage.ts'
 import { Places } from './platform/places.ts'
+import { SlowRequests } from './platform/http/slow-requests.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
@@ -117,6 +118,8 @@ export interface AppSettings {
   trustProxy: boolean | string | readonly string[]
   bounds: ConnectionBounds
   rateLimitPerMinute: number
+  /** From so many milliseconds on a request is slow; 0: none is. */
+  slowRequestMs: number
   /** SMTP_URL is set. */
   hasMailServer: boolean
   /** BACKUP_DIR; left out: no copy is made by night. */
@@ -366,14 +369,18 @@ const readPlaces = () => ({
   knownLong: new KnownLong(),
 })
 
+/** Reads the account of a transaction. */
+const freshAccount = (tx: Transaction) => getAccount(tx, tx.account)
+
 /** Makes what draws documents, and lets the warnings of this process know the same fonts. */
 function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
   useFurtherFonts(fonts)
   return makeDrawing({ root, log, fonts })
 }
 
-/** Makes what knows whether the service is on its way out, and whether the database is away. */
-const timesOf = ({ db, log }: AppDeps) => ({
+/** Makes the clock of spans, and what knows whether the service is on its way out, and whether the database is away. */
+const timesOf = ({ db, log, clock = steadyClock }: AppDeps) => ({
+  clock,
   draining: { hasBegun: false },
   outage: new Outage({ log, counted: 'requests', answersSince: (momentMs) => answersSince(db.readiness(), momentMs) }),
 })
@@ -404,7 +411,6 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     outbound,
     hashing,
   })
-  const freshAccount = (tx: Transaction) => getAccount(tx, tx.account)
   const outward = { outwardPlaces: new Places(OUTWARD), secrets: idempotencySecrets(envelope) }
   const callers = callersOf(authenticator, settings, clock)
   const pages = allPages(deps, links, { ...deps, ...outward, drawing, links })
@@ -428,6 +434,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       groupedWrites: new GroupedWrites({ db, freshAccount, count: metrics.writesGrouped }),
       ...readPlaces(),
       metrics,
+      slowRequests: new SlowRequests({ log, metrics, slowMs: settings.slowRequestMs }),
     },
     operations,
     pages,

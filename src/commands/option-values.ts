@@ -17,6 +17,13 @@ export function idValue(text: string): Id {
   return BigInt(text)
 }
 
+/** Reads the identifier of a process. */
+export function processValue(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
+    throw new InvalidArgumentError('It must be an ID as "perennial processes" shows it.')
+  return text.toLowerCase()
+}
+
 export function mailAddressValue(text: string): string {
   if (!isPlainAddress(text)) throw new InvalidArgumentError('It must be an address such as me@example.com.')
   return text

@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { Id } from '../kernel/ids.ts'
+import { LEVEL_MINUTES, LOG_LEVELS, type LogLevel } from '../platform/log-level.ts'
 import { type CommandContext, commandContext } from './context.ts'
 import {
   comingInstantValue,
@@ -12,6 +13,7 @@ import {
   mailAddressValue,
   momentText,
   nameValue,
+  processValue,
 } from './option-values.ts'
 
 /** The words of the command line. A command's own code is loaded when it is called: serving must start fast, and help needs no database. */
@@ -47,6 +49,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addChecking(program, run, deps)
   addRunning(program, run)
   addProcesses(program, run)
+  addLog(program, run)
   addTransfer(program, run)
   addBackup(program, run)
   addInvoices(program, run)
@@ -67,6 +70,7 @@ const json = () => new Option('--json', 'answer as JSON on one line')
 const account = () => new Option('--account <id>', 'the account; not needed while there is just one').argParser(idValue)
 
 const WORKERS_MAX = 16
+const LEVEL_MINUTES_MAX = 1_440
 
 const workers = () =>
   new Option('--workers <n>', 'do the scheduled work in as many processes, which share a large billing run')
@@ -181,6 +185,24 @@ function addProcesses(program: Command, run: Runner): void {
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./processes.ts')).processesCommand(context)),
     )
+}
+
+function addLog(program: Command, run: Runner): void {
+  program
+    .command('log')
+    .description(
+      'change how much live processes log for a while, on whichever machine; LOG_LEVEL counts again afterwards',
+    )
+    .addArgument(new Argument('<level>').choices(LOG_LEVELS))
+    .option('--process <id>', 'only this one, as "processes" shows it; otherwise all', processValue)
+    .addOption(
+      new Option('--for <minutes>', 'how long').argParser(countValue(LEVEL_MINUTES_MAX)).default(LEVEL_MINUTES),
+    )
+    .addOption(json())
+    .action((level: LogLevel, options: { process?: string; for: number; json?: boolean }) => {
+      const wish = { level, process: options.process ?? null, minutes: options.for }
+      return run(options, async (context) => (await import('./log.ts')).logCommand(context, wish))
+    })
 }
 
 function addTransfer(program: Command, run: Runner): void {

@@ -160,6 +160,7 @@ async function clientWithin(
       trustProxy: false,
       bounds: connectionBounds(config),
       rateLimitPerMinute: 0,
+      slowRequestMs: 0,
       hasMailServer: sendsMail(config),
       version,
       root,

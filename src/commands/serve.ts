@@ -8,6 +8,7 @@ import { isKnownHash } from '../features/api-keys/queries.ts'
 import { secretHash } from '../features/api-keys/secret.ts'
 import { type Config, sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import { ChangedLevel, changeBySignal } from '../platform/log-level.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
 import { StartFailure } from '../platform/postgres/start-failure.ts'
@@ -35,22 +36,24 @@ export async function serveCommand(
   options: { worker: boolean; workers: number },
 ): Promise<number> {
   const { config } = context
+  let worker: WorkerProcess | undefined
   const ownSeal = readOwnSeal(config)
   const log = serviceLog(config.logLevel)
+  const level = new ChangedLevel(log, Date.now)
+  changeBySignal(level, (isDebug) => worker?.showsDebug(isDebug))
   const stop = stopping()
   const isNew = config.databaseUrl === undefined && !hasDatabase(config.dataDir)
   if (isNew) refuseWeakFirstKey(config)
   if (isNew) await checkPortIsFree(config)
   const opened = await openForService(context, log, { ownership: 'own', stop, hasCallers: true })
   let app: App | undefined
-  let worker: WorkerProcess | undefined
   let presence: ProcessPresence | undefined
   try {
     if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
-    presence = presenceOf(context, opened, { kind: 'serve', log, envelope })
+    presence = presenceOf(context, opened, { kind: 'serve', log, level, envelope })
     await presence.begin()
     const fonts = fontsAtStart(config, log)
     const serving = await appOf(context, opened.db, { ...calling, ownSeal, fonts }, log)
@@ -119,6 +122,7 @@ const appOf = async (
       trustProxy: config.trustProxy,
       bounds: connectionBounds(config),
       rateLimitPerMinute: config.rateLimitPerMinute,
+      slowRequestMs: config.slowRequestMs,
       hasMailServer: sendsMail(config),
       backupDir: config.backupDir,
       version,

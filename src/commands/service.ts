@@ -1,8 +1,9 @@
 import pino, { type Logger } from 'pino'
 import { languagesMissing } from '../kernel/country-names.ts'
-import { secretsIn } from '../platform/config.ts'
+import { secretsIn, shownSettings } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
 import { makeLog } from '../platform/log.ts'
+import type { ChangedLevel } from '../platform/log-level.ts'
 import { weakKeysInUse } from '../platform/envelope/open.ts'
 import { dataFolderAt } from '../platform/postgres/data-folder.ts'
 import type { Envelope } from '../platform/envelope/envelope.ts'
@@ -50,7 +51,10 @@ export const openForService = async (
     onDatabaseGone: (reason) => given.stop.fail(`the database has ended: ${reason}`),
   })
   // Not before: a start that is refused is one sentence and nothing else.
-  log.info({ version: context.version, database, dataDir: dataFolderAt(dataDir).root }, 'starting')
+  log.info(
+    { version: context.version, database, dataDir: dataFolderAt(dataDir).root, ...shownSettings(process.env) },
+    'starting',
+  )
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)
@@ -64,9 +68,9 @@ export const openForService = async (
 export const presenceOf = (
   { config, version }: Pick<CommandContext, 'config' | 'version'>,
   { db, schema }: Pick<OpenDatabase, 'db' | 'schema'>,
-  { kind, log, envelope }: { kind: ProcessKind; log: Logger; envelope: Envelope },
+  { kind, log, level, envelope }: { kind: ProcessKind; log: Logger; level: ChangedLevel; envelope: Envelope },
 ): ProcessPresence =>
   new ProcessPresence(
-    { db, log: { debug: (message) => log.debug(message), warn: (message) => log.warn(message) } },
-    { kind, version, schema, logLevel: () => log.level, settings: hashedSettings(config, kind, envelope) },
+    { db, log: { debug: (message) => log.debug(message), warn: (message) => log.warn(message) }, level },
+    { kind, version, schema, settings: hashedSettings(config, kind, envelope) },
   )

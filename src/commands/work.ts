@@ -5,6 +5,7 @@ import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
 import { sendsMail } from '../platform/config.ts'
+import { ChangedLevel, changeBySignal } from '../platform/log-level.ts'
 import { startWorker, type Worker } from '../worker.ts'
 import type { CommandContext } from './context.ts'
 import { fontsAtStart } from './fonts.ts'
@@ -16,7 +17,7 @@ import { printJson, printLine } from './output.ts'
 import type { ProcessPresence } from '../platform/processes/presence.ts'
 import { openForService, presenceOf, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
-import { joinService, startFirstWorker, startWorkerProcesses } from './worker-process.ts'
+import { joinService, startFirstWorker, startWorkerProcesses, type WorkerProcess } from './worker-process.ts'
 
 /**
  * `perennial work`: the worker alone, on the database of a running service or on a server. Any number of them may run. With `ofService` it is the one that a
@@ -26,17 +27,19 @@ export async function workCommand(context: CommandContext, { ofService = false, 
   if (workers > 1) return workWithSeveral(context, workers)
   const stop = stopping({ isAskedOnce: ofService })
   fitForBulkWork()
-  const service = ofService ? joinService(() => stop.ask('its service stops')) : undefined
-  const ownSeal = readOwnSeal(context.config)
   const ownLog = serviceLog(context.config.logLevel)
   const log = ofService ? ownLog.child({ process: 'worker' }) : ownLog
+  const level = new ChangedLevel(log, Date.now)
+  const service = ofService ? joinService(() => stop.ask('its service stops'), level) : undefined
+  if (!ofService) changeBySignal(level)
+  const ownSeal = readOwnSeal(context.config)
   const opened = await openForService(context, log, { ownership: 'join', stop, isBackground: ofService })
   let worker: Worker | undefined
   let drawing: Drawing | undefined
   let presence: ProcessPresence | undefined
   try {
     const envelope = await opened.openEnvelope()
-    presence = presenceOf(context, opened, { kind: 'work', log, envelope })
+    presence = presenceOf(context, opened, { kind: 'work', log, level, envelope })
     await presence.begin()
     const adapters = makeAdapters({ db: opened.db, envelope })
     const { outboundAllow: allow } = context.config
@@ -72,16 +75,19 @@ export async function workCommand(context: CommandContext, { ofService = false, 
 async function workWithSeveral(context: CommandContext, count: number): Promise<number> {
   const log = serviceLog(context.config.logLevel)
   const stop = stopping()
+  const workers: WorkerProcess[] = []
+  changeBySignal(new ChangedLevel(log, Date.now), (isDebug) => workers.forEach((worker) => worker.showsDebug(isDebug)))
   const about = { root: context.root, log, onRunFinished: () => {} }
   // Alone at first: what is wrong with the settings or the database is written once, and ends the command as it would end one worker.
   const first = startFirstWorker(about)
+  workers.push(first.worker)
   if (!(await first.works)) return EXIT.failed
-  const others = startWorkerProcesses(count - 1, { ...about, onStatus: () => {} })
+  workers.push(startWorkerProcesses(count - 1, { ...about, onStatus: () => {} }))
   if (context.isJson) printJson({ State: 'working' })
   else printLine(`Perennial works with ${count} workers`)
   stop.drains()
   const { reason } = await stop.asked
   log.info({ reason }, 'stopping')
-  await drain(async (waitFor) => waitFor('workers', Promise.all([first.worker.stop(), others.stop()])), log)
+  await drain(async (waitFor) => waitFor('workers', Promise.all(workers.map((worker) => worker.stop()))), log)
   return EXIT.done
 }

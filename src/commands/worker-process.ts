@@ -4,6 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { BULK_FLAGS } from '../platform/engine-flags.ts'
+import { LEVEL_MINUTES, type ChangedLevel } from '../platform/log-level.ts'
 import type { WorkerStatus } from '../platform/metrics.ts'
 import { steadyClock } from '../platform/steady-clock.ts'
 
@@ -25,6 +26,8 @@ type RunFinished = (invoices: number, failed: number, seconds: number) => void
 export interface WorkerProcess {
   /** Lets it finish its steps, and waits for its end. */
   stop(): Promise<void>
+  /** Lets it log at debug for a while, or as it does otherwise. */
+  showsDebug(isDebug: boolean): void
 }
 
 export interface WorkerProcessDeps {
@@ -50,7 +53,10 @@ export function startWorkerProcesses(count: number, deps: WorkerProcessDeps): Wo
       },
     }),
   )
-  return { stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))) }
+  return {
+    stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
+    showsDebug: (isDebug) => workers.forEach((worker) => worker.showsDebug(isDebug)),
+  }
 }
 
 /** Starts a worker. `works` settles once it works, or with false once it has ended without; then it is not started again, as what was refused would be again. */
@@ -131,11 +137,17 @@ export function startWorkerProcess(deps: WorkerProcessDeps): WorkerProcess {
       child.send(STOP, () => {})
       await ended
     },
+    showsDebug: (isDebug) => {
+      // One that has just ended begins anew with its own level.
+      if (child.connected) child.send(isDebug ? DEBUG : OWN_LEVEL, () => {})
+    },
   }
 }
 
-/** The only word that the service sends its worker. */
+/** Words that the service sends its worker. */
 const STOP = 'stop'
+const DEBUG = 'debug'
+const OWN_LEVEL = 'own level'
 
 /** Messages of the worker to its service. */
 interface Report {
@@ -152,15 +164,20 @@ export interface ServiceOfWorker {
 
 /**
  * Ties this process to the service that started it. Where the service is gone the process ends at once, as a worker that was killed: what it was doing is
- * done again by the next one. The system gives it time after those who answer callers. `onStop` is called when the service stops it.
+ * done again by the next one. The system gives it time after those who answer callers. `onStop` is called when the service stops it,
+ * `level` changed with that of the service.
  */
-export function joinService(onStop: () => void): ServiceOfWorker {
+export function joinService(onStop: () => void, level: Pick<ChangedLevel, 'change' | 'end'>): ServiceOfWorker {
   const end = () => process.exit(1)
   process.once('disconnect', end)
   if (!process.connected) end()
   process.on('message', (message) => {
     if (message === STOP) onStop()
+    if (message === DEBUG) level.change('debug', LEVEL_MINUTES * 60_000)
+    if (message === OWN_LEVEL) level.end()
   })
+  // Sent to a whole group of processes it would come twice.
+  process.on('SIGUSR2', () => {})
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {

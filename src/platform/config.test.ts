@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigFailure, envExample, readConfig, secretsIn } from './config.ts'
+import { ConfigFailure, envExample, readConfig, secretsIn, shownSettings } from './config.ts'
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -27,6 +27,7 @@ describe('an environment', () => {
       bootstrapAccountMode: 'test',
       bootstrapCurrency: 'USD',
       rateLimitPerMinute: 0,
+      slowRequestMs: 1000,
       corsOrigin: undefined,
       trustProxy: false,
       databasePool: 8,
@@ -171,4 +172,25 @@ test('a secret may lie in a file; what is set itself comes first, and a file tha
   } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+test('settings are shown if they are not the default: addresses without user and password, of other secrets the name alone', () => {
+  const env = {
+    PORT: '3000',
+    HOST: '0.0.0.0',
+    LOG_LEVEL: '',
+    MAIL_FROM: 'billing@example.com',
+    DATABASE_URL: 'postgres://bill:hunter2@one:5432,two:5433/billing?sslmode=require',
+    SMTP_URL: 'smtps://mailer:hunter3@mail.example:465',
+    BOOTSTRAP_API_KEY: 'hunter4-hunter4-hunter4-hunter4-x',
+  }
+  expect(shownSettings(env)).toEqual({
+    settings: {
+      HOST: '0.0.0.0',
+      MAIL_FROM: 'billing@example.com',
+      DATABASE_URL: 'one:5432/billing or two:5433/billing',
+      SMTP_URL: 'mail.example:465',
+    },
+    secrets: ['BOOTSTRAP_API_KEY'],
+  })
 })

@@ -1,10 +1,29 @@
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
-import { findCurrency } from '../kernel/currencies.ts'
-import { serversOf } from './database/addresses.ts'
-import { type Network, networksFromText } from './outbound/networks.ts'
-import { isPlainAddress } from './smtp/address.ts'
-import { smtpSettings } from './smtp/settings.ts'
+import { serversOf, shownServer } from './database/addresses.ts'
+import { LOG_LEVELS } from './log-level.ts'
+import {
+  oneOf,
+  parseUrl,
+  readAddress,
+  readAnything,
+  readApiKey,
+  readCurrency,
+  readDatabaseUrl,
+  readDomains,
+  readFilePath,
+  readHost,
+  readKeys,
+  readName,
+  readNetworks,
+  readOrigin,
+  readOrigins,
+  readPath,
+  readPublicUrl,
+  readSmtpUrl,
+  readTrust,
+  wholeNumber,
+  UnfitText,
+} from './setting-values.ts'
 
 /** The environment cannot be meant as it is. Each problem is a sentence that names its variable, and never holds a secret's value. */
 export class ConfigFailure extends Error {
@@ -25,22 +44,13 @@ type Variable<Value> = {
   readonly about: string
   readonly isSecret?: true
   /** Reads a text that is not empty; answers what it should have been where it cannot be read. */
-  readonly read: (text: string) => Value | Wrong
+  readonly read: (text: string) => Value | UnfitText
   readonly unset: Value
-}
-
-/** Wrong value of a variable: holds the end of the sentence "HOST must be …". */
-class Wrong {
-  readonly mustBe: string
-
-  constructor(mustBe: string) {
-    this.mustBe = mustBe
-  }
 }
 
 function optional<Value>(
   about: Pick<Variable<Value>, 'name' | 'about' | 'isSecret'>,
-  read: (text: string) => Value | Wrong,
+  read: (text: string) => Value | UnfitText,
 ): Variable<Value | undefined> {
   return { ...about, preset: '', read, unset: undefined }
 }
@@ -48,17 +58,14 @@ function optional<Value>(
 function withDefault<Value>(
   preset: string,
   about: Pick<Variable<Value>, 'name' | 'about'>,
-  read: (text: string) => Value | Wrong,
+  read: (text: string) => Value | UnfitText,
 ): Variable<Value> {
   const unset = read(preset)
-  if (unset instanceof Wrong) throw new Error(`the default of ${about.name} must be ${unset.mustBe}`)
+  if (unset instanceof UnfitText) throw new Error(`the default of ${about.name} must be ${unset.mustBe}`)
   return { ...about, preset, read, unset }
 }
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const ACCOUNT_MODES = ['test', 'live'] as const
-const KEY_BYTES = 32
-const API_KEY_LENGTH_MIN = 8
 const DRAIN_SECONDS_MAX = 300
 const ACCOUNT_ID_START_MAX = 999_999_999
 // The embedded server takes 75 connections; several processes, the command-line program and a backup share them.
@@ -169,6 +176,14 @@ const VARIABLES = {
     { name: 'LOG_LEVEL', about: `How much is logged: ${LOG_LEVELS.join(', ')}.` },
     oneOf(LOG_LEVELS),
   ),
+  slowRequestMs: withDefault(
+    '1000',
+    {
+      name: 'SLOW_REQUEST_MS',
+      about: 'From so many milliseconds on a request is a line of the log, with where its time went; 0: none is.',
+    },
+    wholeNumber(0, 3_600_000),
+  ),
   accountIdStart: withDefault(
     '1',
     {
@@ -278,6 +293,27 @@ export const sendsMail = ({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailF
   smtpUrl !== undefined && mailFrom !== undefined
 
 /**
+ * Returns every setting that is not its default, as it may be shown: addresses without user and password; of other secrets only the names. Settings that
+ * cannot be read are left out.
+ */
+export function shownSettings(env: Readonly<Record<string, string | undefined>>): {
+  settings: Record<string, string>
+  secrets: string[]
+} {
+  const settings: Record<string, string> = {}
+  const secrets: string[] = []
+  for (const variable of Object.values<Variable<unknown>>(VARIABLES)) {
+    const text = textOf(env, variable)
+    if (text instanceof UnfitText || text === '' || text === variable.preset) continue
+    if (!variable.isSecret) settings[variable.name] = text
+    else if (variable.name.endsWith('_URL') && serversOf(text).every((server) => parseUrl(server)))
+      settings[variable.name] = shownServer(text)
+    else secrets.push(variable.name)
+  }
+  return { settings, secrets }
+}
+
+/**
  * Reads the configuration. An empty variable counts as unset, as compose files write it. A secret may lie in a file, which its name with
  * _FILE at the end names.
  * Throws a ConfigFailure that names every bad variable at once.
@@ -286,12 +322,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const problems: string[] = []
   const values = Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
     const text = textOf(env, variable)
-    if (text instanceof Wrong) {
+    if (text instanceof UnfitText) {
       problems.push(`${variable.name}_FILE must be ${text.mustBe}.`)
       return [key, variable.unset]
     }
     const value = text === '' ? variable.unset : variable.read(text)
-    if (value instanceof Wrong) problems.push(problemOf(variable, text, value))
+    if (value instanceof UnfitText) problems.push(problemOf(variable, text, value))
     return [key, value]
   })
   if (problems.length > 0) throw new ConfigFailure(problems)
@@ -305,7 +341,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 export function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.values<Variable<unknown>>(VARIABLES).flatMap((variable) => {
     const text = textOf(env, variable)
-    if (!variable.isSecret || text instanceof Wrong || text === '') return []
+    if (!variable.isSecret || text instanceof UnfitText || text === '') return []
     // The servers of one address share user and password.
     const password = parseUrl(serversOf(text)[0] ?? text)?.password ?? ''
     const keys = variable.name === 'ENCRYPTION_KEY' ? text.split(',').map((key) => key.trim()) : []
@@ -336,159 +372,18 @@ export function envExample(): string {
 function textOf(
   env: Readonly<Record<string, string | undefined>>,
   { name, isSecret }: Pick<Variable<unknown>, 'name' | 'isSecret'>,
-): string | Wrong {
+): string | UnfitText {
   const text = env[name]?.trim() ?? ''
   const path = env[`${name}_FILE`]?.trim() ?? ''
   if (text !== '' || !isSecret || path === '') return text
   try {
     return readFileSync(path, 'utf8').trim()
   } catch {
-    return new Wrong('the path of a file that can be read')
+    return new UnfitText('the path of a file that can be read')
   }
 }
 
-function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe }: Wrong): string {
+function problemOf({ name, isSecret }: Variable<unknown>, text: string, { mustBe }: UnfitText): string {
   const mayHoldSecret = isSecret || text.includes('@')
   return mayHoldSecret ? `${name} must be ${mustBe}.` : `${name} must be ${mustBe}, not "${text}".`
-}
-
-/** Keys that wrap data keys: the first wraps, all of them unwrap. */
-export type Keys = readonly [Buffer, ...Buffer[]]
-
-/** Reads one key of 32 bytes, as hex or base64, or two that differ, with a comma between; undefined when the text is neither. */
-export function keysFromText(text: string): Keys | undefined {
-  const [first, second, ...others] = text.split(',').map((part) => keyFromText(part.trim()))
-  if (!first || others.length > 0) return undefined
-  if (!text.includes(',')) return [first]
-  return second && !second.equals(first) ? [first, second] : undefined
-}
-
-function keyFromText(text: string): Buffer | undefined {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
-  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined
-  const key = Buffer.from(text, 'base64')
-  return key.length === KEY_BYTES ? key : undefined
-}
-
-function readKeys(text: string): Keys | Wrong {
-  return keysFromText(text) ?? new Wrong('32 bytes as 64 hex digits or as base64, or two different keys as new,old')
-}
-
-function readHost(text: string): string | Wrong {
-  const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text)
-  return isIP(text) || isName ? text : new Wrong('an IP address or a host name')
-}
-
-function readPath(text: string): string | Wrong {
-  return text.includes('\0') ? new Wrong('the path of a folder') : text
-}
-
-function readFilePath(text: string): string | Wrong {
-  return text.includes('\0') ? new Wrong('the path of a file') : text
-}
-
-function readAnything(text: string): string {
-  return text
-}
-
-function readPublicUrl(text: string): string | Wrong {
-  const url = parseUrl(text)
-  const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash
-  return isPlain ? text.replace(/\/+$/, '') : new Wrong('an http or https address without query and user')
-}
-
-function readSmtpUrl(text: string): string | Wrong {
-  return smtpSettings(text)
-    ? text
-    : new Wrong(
-        'an address such as smtp://user:password@host:587 or smtps://host, with requireTLS or ignoreTLS=true at most',
-      )
-}
-
-function readAddress(text: string): string | Wrong {
-  return isPlainAddress(text) ? text : new Wrong('an address such as billing@example.com, without a name')
-}
-
-function readDomains(text: string): readonly string[] | Wrong {
-  const domains = text.split(',').map((domain) => domain.trim().toLowerCase())
-  const areFitting = domains.every((domain) =>
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(domain),
-  )
-  return areFitting ? domains : new Wrong('domains such as example.com, separated by commas')
-}
-
-function readOrigin(text: string): string | Wrong {
-  const url = parseUrl(text)
-  const isPlain = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase()
-  return isPlain ? url.origin : new Wrong('an http or https origin without path, query and user')
-}
-
-/** Words of `target_session_attrs` that ask for what is asked for anyway: the server that takes writes. */
-const WRITING_SESSIONS = ['read-write', 'primary']
-
-const ENCODED_ADDRESS =
-  'an address that begins with postgres:// or postgresql:// and holds @, :, /, ?, # and % of user and password percent-encoded (@ as %40, # as %23)'
-
-/** Returns whether user or password ended the authority of the address early: what follows would be shown as host, database or settings. */
-const isCutShort = ({ hash, pathname, searchParams }: URL): boolean =>
-  hash !== '' || /@.*\//.test(pathname) || [...searchParams.keys()].some((name) => name.includes('@'))
-
-function readDatabaseUrl(text: string): string | Wrong {
-  for (const server of serversOf(text)) {
-    const url = parseUrl(server)
-    if (!url || !/^postgres(ql)?:$/.test(url.protocol) || isCutShort(url)) return new Wrong(ENCODED_ADDRESS)
-    const wanted = url.searchParams.get('target_session_attrs') ?? 'read-write'
-    if (!WRITING_SESSIONS.includes(wanted))
-      return new Wrong(`an address whose target_session_attrs is ${WRITING_SESSIONS.join(' or ')}, or left out`)
-  }
-  return text
-}
-
-function parseUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number | Wrong {
-  return (text) => {
-    const value = Number(text)
-    const isFitting = /^\d{1,9}$/.test(text) && value >= least && value <= most
-    return isFitting ? value : new Wrong(`a whole number from ${least} to ${most}`)
-  }
-}
-
-function oneOf<const Word extends string>(words: readonly Word[]): (text: string) => Word | Wrong {
-  return (text) => words.find((word) => word === text) ?? new Wrong(`one of ${words.join(', ')}`)
-}
-
-function readName(text: string): string | Wrong {
-  // oxlint-disable-next-line no-control-regex
-  return text.length <= 255 && !/[\u0000-\u001f\u007f]/.test(text)
-    ? text
-    : new Wrong('one line of at most 255 characters')
-}
-
-function readCurrency(text: string): string | Wrong {
-  return findCurrency(text)?.code === text ? text : new Wrong('a currency code of ISO 4217 such as USD')
-}
-
-function readApiKey(text: string): string | Wrong {
-  const isFitting = text.length >= API_KEY_LENGTH_MIN && /^[\u0021-\u007e]{1,255}$/.test(text)
-  return isFitting ? text : new Wrong(`${API_KEY_LENGTH_MIN} to 255 visible ASCII characters without spaces`)
-}
-
-function readOrigins(text: string): readonly string[] | Wrong {
-  const origins = text.split(',').map((origin) => origin.trim())
-  const areFitting = origins.every((origin) => origin === '*' || parseUrl(origin)?.origin === origin)
-  return areFitting ? origins : new Wrong('* or origins such as https://shop.example, separated by commas')
-}
-
-function readTrust(text: string): boolean | readonly string[] | Wrong {
-  if (text === 'true' || text === 'false') return text === 'true'
-  const addresses = text.split(',').map((address) => address.trim())
-  const areFitting = addresses.every((address) => isIP(address.replace(/\/\d{1,3}$/, '')) !== 0)
-  return areFitting ? addresses : new Wrong('true, false, or IP addresses and networks separated by commas')
-}
-
-function readNetworks(text: string): readonly Network[] | Wrong {
-  return networksFromText(text) ?? new Wrong('IP addresses and networks such as 10.0.0.0/8, separated by commas')
 }

@@ -17,6 +17,8 @@ export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** Counts names of a request that nobody knows. */
   ignoredNames(operation: string, count: number): void
+  /** Counts a request that took long. */
+  slowRequest(operation: string): void
   /** Counts writes that shared a transaction with others, and those that were to and were done alone. */
   writesGrouped(outcome: 'together' | 'alone', count: number): void
   /** A billing run has finished. */
@@ -186,11 +188,12 @@ const SHOWN_FIGURES: Record<
 export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const { requests, latency, ignored, grouped, invoiced, failed, runSeconds } = counters(registers)
+  const { requests, latency, slow, ignored, grouped, invoiced, failed, runSeconds, moves } = counters(registers)
   const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset } = gauges(registers)
   copyAge.remove()
   workerMemory.remove()
   const setFigures = figureGauges(registers)
+  let countedMoves = 0
   let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
 
   function ask(): NonNullable<typeof kept> {
@@ -219,6 +222,9 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
     ignoredNames(operation, count) {
       ignored.inc({ operation }, count)
     },
+    slowRequest(operation) {
+      slow.inc({ operation })
+    },
     writesGrouped(outcome, count) {
       grouped.inc({ outcome }, count)
     },
@@ -242,7 +248,10 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
       const found = await figures()
       up.set(found ? 1 : 0)
-      clockOffset.set(db.readiness().clockOffsetMs / 1000)
+      const { clockOffsetMs, moves: moved } = db.readiness()
+      clockOffset.set(clockOffsetMs / 1000)
+      moves.inc(moved - countedMoves)
+      countedMoves = moved
       setFigures(found)
       return registry.metrics()
     },
@@ -268,6 +277,17 @@ function counters(registers: Registry[]) {
       help: 'Time to answer',
       labelNames: ['operation'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    slow: new Counter({
+      name: 'perennial_slow_requests_total',
+      help: 'Requests that took SLOW_REQUEST_MS or longer',
+      labelNames: ['operation'],
+      registers,
+    }),
+    moves: new Counter({
+      name: 'perennial_database_moves_total',
+      help: 'Times that another database server, or the same one after a start, took the place of the one before',
       registers,
     }),
     ignored: new Counter({

@@ -7,7 +7,7 @@ import { runProgram, serve, startProgram, testFolder } from './program.ts'
 
 const listed = async (env: Record<string, string>) => JSON.parse((await runProgram(['processes', '--json'], env)).out)
 
-test('processes are listed with what they are until they leave, and settings that differ are named without their values', async () => {
+test('processes are listed with what they are until they leave, settings that differ are named without their values, and what they log is changed for a while', async () => {
   const { admin, url } = await foreignServer()
   await admin.query('create role billing login createrole')
   await admin.query('create database billing owner billing')
@@ -32,8 +32,34 @@ test('processes are listed with what they are until they leave, and settings tha
     /^perennial_processes\{kind="serve",version="[^"]+",state="ready"\} 2$/m,
   )
 
+  expect(JSON.parse(first.said.err.split('\n')[0] ?? '')).toMatchObject({
+    msg: 'starting',
+    settings: {
+      DATABASE_URL: expect.stringMatching(/^(localhost|127\.0\.0\.1):\d+\/billing$/),
+      MAIL_FROM: 'one@example.com',
+    },
+  })
+  const [, { ProcessID: id }] = await listed(env)
+  expect((await runProgram(['log', 'trace', '--process', id], env)).out).toMatch(
+    /^serve .*:\d+ logs at trace for 15 min/,
+  )
+  await expect.poll(() => second.said.err).toContain('"from":"warn","to":"trace"')
+  expect(first.said.err).not.toContain('log level changed')
+  const levels = async () => (await listed(env)).map(({ LogLevel }: { LogLevel: string }) => LogLevel)
+  await expect.poll(levels).toEqual(['info', 'trace', 'info'])
+  expect(JSON.parse((await runProgram(['log', 'error', '--json', '--for', '1'], env)).out)).toHaveLength(3)
+  await expect.poll(levels).toEqual(['error', 'error', 'error'])
+  second.child.kill('SIGUSR2')
+  await expect.poll(() => second.said.err).toContain('"from":"error","to":"warn"')
+  second.child.kill('SIGUSR2')
+  await expect.poll(() => second.said.err).toContain('"from":"warn","to":"debug"')
+
   second.child.kill('SIGTERM')
   await second.ended
+  expect(await runProgram(['log', 'debug', '--process', id], env)).toMatchObject({
+    code: 1,
+    err: `The process ${id} is not live: "perennial processes" lists those that are.\n`,
+  })
   expect((await listed(env)).map(({ Pid }: { Pid: number }) => Pid)).toEqual([first.child.pid, work.child.pid])
   // One that was killed is there for a minute, as far as anybody can know.
   work.child.kill('SIGKILL')

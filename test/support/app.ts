@@ -106,6 +106,7 @@ export async function startTestService(
     /** The clock of spans; left out: that of the process. */
     clock?: () => number
     rateLimitPerMinute?: number
+    slowRequestMs?: number
     publicUrl?: string
     widgetOrigin?: string
     /** A proxy is trusted with the address under which it was asked. */
@@ -148,6 +149,7 @@ export async function startTestService(
       trustProxy: options.trustProxy ?? false,
       bounds: connectionBounds({ requestTimeoutSeconds: 300, connectionsMax: 1000, connectionsPerAddress: 0 }),
       rateLimitPerMinute: options.rateLimitPerMinute ?? 0,
+      slowRequestMs: options.slowRequestMs ?? 0,
       hasMailServer: options.hasMailServer ?? false,
       version: 'test',
       root: new URL('../..', import.meta.url).pathname,

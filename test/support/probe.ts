@@ -14,6 +14,7 @@ import { OUTWARD } from '../../src/platform/http/outward.ts'
 import type { HttpDeps } from '../../src/platform/http/deps.ts'
 import type { Pages } from '../../src/platform/http/pages.ts'
 import { buildServer } from '../../src/platform/http/server.ts'
+import { steadyClock } from '../../src/platform/steady-clock.ts'
 import { type TestClient, clientOf } from './app.ts'
 import { testEnvelope } from './envelope.ts'
 
@@ -86,6 +87,8 @@ export function probeServer(
       knownLong: new KnownLong(),
       rateLimit: () => ({ headers: {} }),
       metrics: { measured: () => {}, ignoredNames: () => {} },
+      slowRequests: { answered: () => {} },
+      clock: steadyClock,
       ...overrides,
     },
     operations,

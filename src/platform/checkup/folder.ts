@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Config, keysFromText } from '../config.ts'
+import type { Config } from '../config.ts'
+import { keysFromText } from '../setting-values.ts'
 import { keyFileOf } from '../envelope/encryption-key.ts'
 import { weakKeysInUse } from '../envelope/open.ts'
 import { findBinariesPackage } from '../postgres/binaries.ts'

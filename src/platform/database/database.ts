@@ -130,6 +130,16 @@ export interface TransactionSettings {
   gathered?: { lockMs?: number }
   /** Ends the transaction when it is aborted, its statement too, and throws the reason; nothing of it is left. */
   signal?: AbortSignal
+  /** Takes how long the transaction waits for its connection and for answers. */
+  times?: Times
+}
+
+/** Takes where time goes. */
+export interface Times {
+  /** Counts a wait for a place until the returned function is called. */
+  waits(): () => void
+  /** Counts the time until an answer of the database. */
+  asks<T>(answer: Promise<T>): Promise<T>
 }
 
 /** Statements that belong to no account. */

@@ -188,7 +188,12 @@ export function openDatabase(
         signal === undefined
           ? transact(client, account, work, settings)
           : untilAborted(client, signal, work, (guarded) => transact(client, account, guarded, settings))
-      const once = () => withClient(transactOn, answerMs)
+      const entered = settings?.times?.waits()
+      const once = () =>
+        withClient((client) => {
+          entered?.()
+          return transactOn(client)
+        }, answerMs).finally(entered)
       const done = () => guarded(settings?.gathered?.lockMs === undefined ? () => retried(once) : once)
       if (!settings?.isShared) return done()
       turns.note(account)
@@ -240,6 +245,8 @@ async function transact<T>(
   settings: TransactionSettings = {},
 ): Promise<T> {
   const { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS } = settings
+  const { times } = settings
+  const asks = <Of>(answer: Promise<Of>): Promise<Of> => (times ? times.asks(answer) : answer)
   const committed: (() => void)[] = []
   // The first failure of a statement that nobody waited for, and the first failure at all. Later ones only mean that the transaction had failed.
   let failure: unknown
@@ -283,7 +290,7 @@ async function transact<T>(
   if (settings.gathered?.lockMs !== undefined) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {
-      return await rows
+      return await asks(rows)
     } catch (error) {
       firstFailure ??= error
       throw error
@@ -314,7 +321,7 @@ async function transact<T>(
     gathered?.finish()
     sendTogether(client)
     const commit = client.query('commit')
-    await Promise.all([...sent, commit])
+    await asks(Promise.all([...sent, commit]))
     // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
     const { command } = await commit
     assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')

@@ -47,6 +47,8 @@ export interface Readiness extends Clocks {
   /** Position to which the server's log was on its disk; null if it keeps that to itself. */
   flushed: string | null
   isReadOnly: boolean
+  /** How often another server, or the same one after a start, took the place of the one before. */
+  moves: number
   /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
   refusal: string | undefined
 }
@@ -75,6 +77,7 @@ export const NOT_ANSWERED: Readiness = {
   server: UNKNOWN,
   flushed: null,
   isReadOnly: false,
+  moves: 0,
   ...AGREEING,
   refusal: undefined,
 }
@@ -233,6 +236,7 @@ export class Watch {
           : AGREEING
       const server = { system: watched.system, startedAt: watched.startedAt, timeline: watched.timeline }
       this.#readiness = {
+        ...this.#readiness,
         mark,
         server,
         flushed,
@@ -261,6 +265,7 @@ export class Watch {
     this.#identity = now
     if (!before || !now || (before.system === now.system && before.startedAt === now.startedAt)) return
     this.#servers.cutOthers(now)
+    this.#readiness = { ...this.#readiness, moves: this.#readiness.moves + 1 }
     this.#clocks.forget()
     const isSame = before.system === now.system && before.timeline === now.timeline
     const timeline = now.timeline === null ? '' : ` (timeline ${now.timeline})`

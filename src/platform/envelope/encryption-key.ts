@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigFailure, type Keys, keysFromText } from '../config.ts'
+import { type Config, ConfigFailure } from '../config.ts'
+import { type Keys, keysFromText } from '../setting-values.ts'
 import { dataFolderAt, giveToFolderOwner, openDataFolder, syncFolder } from '../postgres/data-folder.ts'
 import { errorCodeOf, folderFailure } from '../postgres/start-failure.ts'
 

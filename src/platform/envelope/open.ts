@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Config, Keys } from '../config.ts'
+import type { Config } from '../config.ts'
+import type { Keys } from '../setting-values.ts'
 import type { Queryable } from '../database/database.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { REPEATS, repeatsPattern } from '../weak-secrets.ts'

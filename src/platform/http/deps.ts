@@ -4,6 +4,7 @@ import type { LongOperations } from '../long/long-operations.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Outage } from '../outage.ts'
 import type { Places } from '../places.ts'
+import type { SteadyClock } from '../steady-clock.ts'
 import type { Account, Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
@@ -11,6 +12,7 @@ import type { GroupedWrites } from './grouped-writes.ts'
 import type { IdempotencySecrets } from './idempotency.ts'
 import type { KnownLong } from './known-long.ts'
 import type { RateState } from './rate-limit.ts'
+import type { SlowRequests } from './slow-requests.ts'
 
 /** Dependencies of the HTTP server, made in app.ts. */
 export interface HttpDeps {
@@ -23,9 +25,9 @@ export interface HttpDeps {
   /** Bounds how many calls of gateways wait for their answer. */
   outwardPlaces: Pick<Places, 'take'>
   realClock: RealClock
-  /** Counts the requests that the database is away for. */
   /** The service is on its way out: every answer closes its connection, and the service is not ready. */
   draining: { hasBegun: boolean }
+  /** Counts the requests that the database is away for. */
   outage: Pick<Outage, 'met' | 'isStopping'>
   secrets: IdempotencySecrets
   publicUrl: string | undefined
@@ -50,4 +52,8 @@ export interface HttpDeps {
   rateLimit(caller: Caller): RateState
   /** Counts every answer, and the names of requests that nobody knows. */
   metrics: Pick<Metrics, 'measured' | 'ignoredNames'>
+  /** Takes every answered request, and logs the slow ones. */
+  slowRequests: Pick<SlowRequests, 'answered'>
+  /** The clock of spans. */
+  clock: SteadyClock
 }

@@ -1,9 +1,11 @@
 import { Fault, Problems } from '../../kernel/fault.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
 import { type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { isJsonObject } from '../wire/json.ts'
 import type { HttpDeps } from './deps.ts'
+import type { Groupable } from './group.ts'
 import { checkIfMatch } from './etag.ts'
 import { findKeptAnswer, keepAnswer, takeKey } from './idempotency.ts'
 import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
@@ -23,9 +25,10 @@ export async function handleWrite(
 ): Promise<Answer> {
   const keyed = keyedRequestOf(deps, sent)
   const account = caller.account.id
+  const { times } = sent
   if (keyed && operation.prepare) {
     const kept = await findKeptAnswer(
-      deps.db.lookup(account),
+      times.of(deps.db.lookup(account)),
       account,
       keyed,
       deps.secrets,
@@ -59,13 +62,13 @@ export async function handleWrite(
         const begun = await begin(tx, () => freshContext(deps, caller, tx))
         return typeof begun === 'function' ? begun() : begun
       },
-      { plans: operation.plans ?? 'lasting', statementMs: WRITE_STATEMENT_MS, isShared: true },
+      { plans: operation.plans ?? 'lasting', statementMs: WRITE_STATEMENT_MS, isShared: true, times },
     )
   const record = recordInGroup(operation, sent)
   const answer =
     record === undefined || !operation.grouping
       ? alone()
-      : deps.groupedWrites.run(account, {
+      : inGroup(deps, account, times, {
           grouping: operation.grouping,
           record,
           key: keyed?.key,
@@ -80,6 +83,36 @@ export async function handleWrite(
     }
     throw namedAsSent(thrown, sent)
   })
+}
+
+/** Hands a write to those that come at once. In a group all is time of the database from its first step to the commit. */
+function inGroup(
+  { groupedWrites }: HttpDeps,
+  account: AccountId,
+  times: Sent['times'],
+  request: Groupable,
+): Promise<Answer> {
+  const entered = times.waits()
+  let committed = () => {}
+  return groupedWrites
+    .run(account, {
+      ...request,
+      begin: (tx, found) => {
+        entered()
+        const ended = new Promise<void>((resolve) => (committed = resolve))
+        void times.asks(ended)
+        return request.begin(tx, found)
+      },
+      alone: () => {
+        entered()
+        committed()
+        return request.alone()
+      },
+    })
+    .finally(() => {
+      entered()
+      committed()
+    })
 }
 
 /** Does a write of a plain body. Whatever is refused, the way of all requests explains. */
@@ -128,7 +161,7 @@ async function prepare(
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
   if (problems.found.length > 0) return undefined
-  return operation.prepare(deps.db.reader(caller.account.id), context, input)
+  return operation.prepare(sent.times.of(deps.db.reader(caller.account.id)), context, input)
 }
 
 /** Ends the transaction of a preview: the change was really made, so the answer is true, and is taken back. */

@@ -58,6 +58,7 @@ export async function handleOperation(
     isStrict,
     isRepresented,
     ignored,
+    times: request.times,
   }
   const readOnce = () => {
     if (!ignored.isRead) readIgnored(sent, deps.contextOf(caller))
@@ -104,6 +105,7 @@ async function handleRead(
   gone: () => AbortSignal,
 ): Promise<Answer> {
   const { id } = caller.account
+  const { times } = sent
   const context = deps.contextOf(caller)
   const problems = new Problems()
   const input = gatherInput(sent, context, problems)
@@ -113,25 +115,26 @@ async function handleRead(
     return read(db, context, input)
   }
   if (problems.found.length === 0 && operation.asksForUpdates?.(input.query))
-    input.settled = await settleUpdates(deps.db)
+    input.settled = await times.asks(settleUpdates(deps.db))
   const { isLookup, readLong } = operation
   const isShort =
     typeof isLookup === 'function' ? problems.found.length === 0 && isLookup(input.query) : isLookup === true
   if (!isShort && !readLong)
-    return readSnapshot(deps, id, answerFrom, { isExpensive: operation.isExpensive === true, gone })
+    return readSnapshot(deps, id, answerFrom, { isExpensive: operation.isExpensive === true, gone, times })
   const { knownLong } = deps
   const name = () => `${id} ${addressIdentity(sent)}`
   if (knownLong.isEmpty || !knownLong.has(name())) {
     try {
-      if (isShort) return await answerFrom(deps.db.lookup(id, typeof isLookup === 'function' ? 'page' : 'record'))
-      return await readSnapshot(deps, id, answerFrom, { isExpensive: false, gone, rowsMax: LOOKUP_ROWS_MAX })
+      if (isShort)
+        return await answerFrom(times.of(deps.db.lookup(id, typeof isLookup === 'function' ? 'page' : 'record')))
+      return await readSnapshot(deps, id, answerFrom, { isExpensive: false, gone, times, rowsMax: LOOKUP_ROWS_MAX })
     } catch (error) {
       if (!(error instanceof TooManyRows)) throw error
       knownLong.add(name())
     }
   }
   const answerLong = (db: Snapshot) => answerFrom(db, readLong ?? operation.read)
-  return readSnapshot(deps, id, answerLong, { isExpensive: true, gone })
+  return readSnapshot(deps, id, answerLong, { isExpensive: true, gone, times })
 }
 
 /** Answers from a snapshot. An expensive answer waits for its place, or is refused (429) where the account waits for two already. */
@@ -139,14 +142,21 @@ function readSnapshot(
   deps: HttpDeps,
   id: AccountId,
   answerFrom: (db: Snapshot) => Promise<Answer>,
-  { isExpensive, gone, rowsMax }: { isExpensive: boolean; gone: () => AbortSignal; rowsMax?: number },
+  {
+    isExpensive,
+    gone,
+    times,
+    rowsMax,
+  }: { isExpensive: boolean; gone: () => AbortSignal; times: Sent['times']; rowsMax?: number },
 ): Promise<Answer> {
+  const entered = isExpensive ? times.waits() : () => {}
   return new Promise<Answer>((answered, failed) => {
     // An answer may leave while it is still read: its snapshot, and its place among the expensive ones, are kept until it is over.
     const read = async () => {
+      entered()
       const snapshot = deps.db.snapshot(id, gone(), rowsMax)
       try {
-        const { pieces, ...answer } = await answerFrom(snapshot)
+        const { pieces, ...answer } = await answerFrom(times.ofSnapshot(snapshot))
         if (!pieces) return answer
         const { body, over } = await bodyOf(pieces, deps.db.turns.of(id))
         answered({ ...answer, body })
@@ -162,7 +172,7 @@ function readSnapshot(
       if (answer) answered(answer.makeBody ? { ...answer, body: await answer.makeBody(gone()) } : answer)
     }
     const done = isExpensive ? deps.expensiveAnswers.run(id, whole, tooManyReads) : whole()
-    done.catch(failed)
+    done.finally(entered).catch(failed)
   })
 }
 
@@ -209,15 +219,22 @@ async function handleLong(
     problems.throwIfAny()
     const asked = { kind, account, isTest: caller.account.mode === 'test', refusal, gone }
     const { isAsync } = preferencesOf(sent.headers['prefer'])
+    const entered = sent.times.waits()
     return new Promise<Answer>((answer, refuse) => {
-      const work = (about: LongWork) =>
-        operation.run(context, input, { ...about, ...(gone && { gone }), ...(isAsync && { answerAhead: answer }) })
+      const work = (about: LongWork) => {
+        entered()
+        return operation.run(context, input, {
+          ...about,
+          ...(gone && { gone }),
+          ...(isAsync && { answerAhead: answer }),
+        })
+      }
       // What comes after an answer ahead is for the operation to note.
-      deps.longOperations.run(asked, work).then(answer, refuse)
+      deps.longOperations.run(asked, work).finally(entered).then(answer, refuse)
     })
   }
   const keyed = keyedRequestOf(deps, sent)
-  return keyed ? runUnderKey(deps, account, keyed, run) : run()
+  return keyed ? runUnderKey({ ...deps, db: sent.times.ofTransactions(deps.db) }, account, keyed, run) : run()
 }
 
 async function handleOutward(
@@ -231,7 +248,8 @@ async function handleOutward(
     assert(asked, 'an outward operation is checked before it calls')
     return asked
   }
-  return runOutward(deps, caller.account.id, keyedRequestOf(deps, sent), {
+  const asking = { ...deps, db: sent.times.ofTransactions(deps.db) }
+  return runOutward(asking, caller.account.id, keyedRequestOf(deps, sent), {
     begin: async (tx, key) => {
       asked = await checked(await freshContext(deps, caller, tx), operation, sent, tx)
       return operation.begin(tx, asked.context, asked.input, asked.record, asked.found, key)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Fault, type Problems } from '../../kernel/fault.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import type { RequestTimes } from '../request-times.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import { isJsonObject, type Json } from '../wire/json.ts'
 import { REFUSED, type ReadContext } from '../wire/read.ts'
@@ -27,6 +28,8 @@ export interface Sent {
   isStrict: boolean
   isRepresented: boolean
   ignored: IgnoredNames
+  /** Takes where the time of the request goes. */
+  times: RequestTimes
 }
 
 /** Returns the request as its Idempotency-Key compares it; undefined when no (valid) key was sent. */

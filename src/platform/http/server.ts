@@ -21,6 +21,7 @@ import {
 } from './connection-bounds.ts'
 import type { HttpDeps } from './deps.ts'
 import { errorFacts } from '../error-facts.ts'
+import { RequestTimes } from '../request-times.ts'
 import { isOutage } from '../database/failures.ts'
 import { errorBody, faultHeaders, STATUS } from './errors.ts'
 import { handleOperation } from './handle.ts'
@@ -54,6 +55,7 @@ declare module 'fastify' {
     contentType: string | undefined
     /** Set for a body that is large, or whose size is not known. */
     countedBody: CountedBody | null
+    times: RequestTimes
   }
 }
 
@@ -114,6 +116,7 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
   app.decorateRequest('rateHeaders', null)
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('countedBody', null)
+  app.decorateRequest('times', null as unknown as RequestTimes)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
     const { operation, rawBytesMax } = request.routeOptions.config
@@ -144,6 +147,10 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
 function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
   app.addHook('preClose', async () => {
     deps.draining.hasBegun = true
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.times = new RequestTimes(deps.clock)
+    done()
   })
   app.addHook('onRequest', requestsInTurn())
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -187,6 +194,7 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
   app.addHook('onResponse', async (request, reply) => {
     const name = request.routeOptions.config.operation?.id ?? request.routeOptions.url ?? 'unknown'
     deps.metrics.measured(name, reply.statusCode, reply.elapsedTime / 1000)
+    deps.slowRequests.answered(name, request, reply)
     request.log.debug(
       {
         method: request.method,
@@ -212,7 +220,7 @@ function countBody(request: FastifyRequest, { raw }: FastifyReply, counted: Coun
 }
 
 async function identify(request: FastifyRequest, deps: HttpDeps): Promise<Caller> {
-  const caller = await deps.authenticate(request.headers.authorization, request.ip)
+  const caller = await request.times.asks(deps.authenticate(request.headers.authorization, request.ip))
   const { headers, refusal } = deps.rateLimit(caller)
   request.caller = caller
   request.rateHeaders = headers
@@ -338,6 +346,7 @@ async function answerUnroutable(
   pages: Pages,
 ): Promise<void> {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+  request.times = new RequestTimes(deps.clock)
   try {
     if (pages.covers(request.url)) pages.visit(request.ip)
     else await identify(request, deps)

@@ -7,8 +7,10 @@ afterEach(() => void vi.useRealTimers())
 
 const presenceOn = (rows: () => Promise<unknown[]>) => {
   const unscoped = { rows } as unknown as Database['unscoped']
-  const facts = { kind: 'serve', version: '1', schema: 1, logLevel: () => 'info', settings: {} } as const
-  return new ProcessPresence({ db: { unscoped }, log: { debug: () => {}, warn: () => {} } }, facts)
+  const facts = { kind: 'serve', version: '1', schema: 1, settings: {} } as const
+  const db = { unscoped, listen: async () => async () => {} }
+  const log = { debug: () => {}, warn: () => {} }
+  return new ProcessPresence({ db, log, level: { level: 'info', change: () => {} } }, facts)
 }
 
 test('a database that never answers holds up neither a change of state nor the end for more than seconds', async () => {

@@ -1,17 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Database } from '../database/database.ts'
+import type { ChangedLevel } from '../log-level.ts'
 import { within } from '../within.ts'
 import { differencesTo, sentenceOf } from './equal-settings.ts'
-import { beat, leave, listProcesses, PRESENCE_ANSWER_MS, type ProcessFacts, type ProcessState } from './queries.ts'
+import {
+  beat,
+  leave,
+  listLevelWishes,
+  listProcesses,
+  PRESENCE_ANSWER_MS,
+  PROCESS_CHANNEL,
+  type ProcessFacts,
+  type ProcessState,
+} from './queries.ts'
 
-/** That a process is there, as the others see it: written at its start, at each change of its state and every ten seconds, until it leaves. */
+/**
+ * That a process is there, as the others see it: written at its start, at each change of its state and every ten seconds, until it leaves. With it the
+ * process reads which level of its log is wished.
+ */
 
 const EVERY_MS = 10_000
 
 export interface PresenceDeps {
-  db: Pick<Database, 'unscoped'>
+  db: Pick<Database, 'unscoped' | 'listen'>
   log: Record<'debug' | 'warn', (message: string) => void>
+  level: Pick<ChangedLevel, 'change' | 'level'>
 }
 
 export class ProcessPresence {
@@ -20,20 +34,24 @@ export class ProcessPresence {
   #state: ProcessState = 'ready'
   #timer: NodeJS.Timeout | undefined
   #last: Promise<unknown> = Promise.resolve()
+  #stopListening: (() => Promise<void>) | undefined
+  /** The wish that was granted last: one that ended early is not granted again. */
+  #granted = ''
 
-  constructor(
-    deps: PresenceDeps,
-    facts: Omit<ProcessFacts, 'id' | 'host' | 'pid' | 'logLevel'> & { logLevel(): string },
-  ) {
+  constructor(deps: PresenceDeps, facts: Omit<ProcessFacts, 'id' | 'host' | 'pid' | 'logLevel'>) {
     this.#deps = deps
     const own = { id: randomUUID(), host: hostname(), pid: process.pid }
-    this.#facts = () => ({ ...facts, ...own, logLevel: facts.logLevel() })
+    this.#facts = () => ({ ...facts, ...own, logLevel: deps.level.level })
   }
 
   /** Writes that the process is there, and warns of settings in which it differs from others. */
   async begin(): Promise<void> {
     await this.#beat()
-    this.#timer = setInterval(() => void this.#beat(), EVERY_MS).unref()
+    this.#timer = setInterval(() => void this.#beat().then(() => this.#grant()), EVERY_MS).unref()
+    const grant = () => void this.#grant()
+    // Without it a wish is read at the next beat.
+    this.#stopListening = await this.#deps.db.listen(PROCESS_CHANNEL, grant, grant).catch(() => undefined)
+    grant()
     const all = await listProcesses(this.#deps.db.unscoped).catch(() => [])
     for (const difference of differencesTo(this.#facts(), all)) this.#deps.log.warn(sentenceOf(difference))
   }
@@ -47,8 +65,19 @@ export class ProcessPresence {
   /** Leaves at a clean end. */
   async end(): Promise<void> {
     clearInterval(this.#timer)
+    await this.#stopListening?.()
     await this.#last
     await within(PRESENCE_ANSWER_MS, leave(this.#deps.db.unscoped, this.#facts().id))
+  }
+
+  /** Changes the level of the log as it is wished, and lets the others see that. */
+  async #grant(): Promise<void> {
+    const [wish] = await listLevelWishes(this.#deps.db.unscoped, this.#facts().id).catch(() => [])
+    const name = wish && `${wish.level} ${wish.until}`
+    if (!wish || name === undefined || name === this.#granted) return
+    this.#granted = name
+    this.#deps.level.change(wish.level, wish.seconds * 1_000)
+    await this.#beat()
   }
 
   /** Writes the state. A failure harms nothing, since the next one comes soon; a database that does not answer holds nothing up. */

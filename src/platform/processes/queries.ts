@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import type { LogLevel } from '../log-level.ts'
 import type { Figure } from '../metrics.ts'
 
 /** Statements of the processes of the service: who is there, on whichever machine. */
@@ -46,6 +47,26 @@ export const beat = (db: Database['unscoped'], process: ProcessFacts & { state: 
 
 export const leave = (db: Database['unscoped'], id: string) =>
   db.rows(sql`select leave(${id}::uuid)`, PRESENCE_ANSWER_MS)
+
+/** The channel on which processes learn that something is wished of them. */
+export const PROCESS_CHANNEL = 'processes'
+
+/** A level of the log that is wished of a process. */
+export interface LevelWish {
+  level: LogLevel
+  /** How much longer it is wished. */
+  seconds: number
+  until: Instant
+}
+
+/** Finds the level of the log that is wished of a process; none where its time is over. */
+export const listLevelWishes = (db: Database['unscoped'], id: string) =>
+  db.rows<LevelWish>(sql`select level, seconds, until from wished_log_level(${id}::uuid)`, PRESENCE_ANSWER_MS)
+
+/** Wishes a level of the log of one live process, or of all (null). Returns those that it reaches. */
+export const wishLevel = (db: Database['unscoped'], id: string | null, level: LogLevel, minutes: number) =>
+  db.rows<Pick<ListedProcess, 'id' | 'kind' | 'host' | 'pid'>>(sql`
+    select process_id as "id", kind, host, pid from wish_log_level(${id}::uuid, ${level}, ${minutes}) order by host, pid`)
 
 /** Lists the processes that were there in the last day, the oldest first. */
 export const listProcesses = (db: Database['unscoped']) =>
