@@ -839,6 +839,17 @@ create table data_keys (
 CREATE INDEX data_keys_substring_idx ON data_keys USING btree (SUBSTRING(wrapped FROM 1 FOR 69)) WHERE (wrapped IS NOT NULL);
 alter table data_keys enable row level security;
 
+create table distribution (
+  is_one boolean default true not null,
+  state text not null,
+  begun_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint distribution_pkey PRIMARY KEY (is_one),
+  constraint distribution_is_one_check CHECK (is_one),
+  constraint distribution_state_check CHECK ((state = ANY (ARRAY['distributing'::text, 'distributed'::text])))
+);
+alter table distribution enable row level security;
+
 create table dunning (
   account_id bigint not null,
   invoice_id bigint not null,
@@ -3467,10 +3478,16 @@ CREATE OR REPLACE FUNCTION is_only_writing_server()
  STABLE
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
+declare
+  is_distributed boolean := false;
 begin
-  return coalesce(current_setting('writing_servers', true), '') <> 'several'
+  if to_regclass('pg_catalog.pg_dist_partition') is not null then
+    execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = ''accounts''::regclass)' into is_distributed;
+  end if;
+  return not is_distributed
+    and coalesce(current_setting('writing_servers', true), '') <> 'several'
     and current_setting('server_version') ~ '^[0-9.]+(devel|(beta|rc)[0-9]+)?( |$)'
-    and not exists (select 1 from pg_extension where extname in ('citus', 'bdr', 'spock', 'pgactive'));
+    and not exists (select 1 from pg_extension where extname in ('bdr', 'spock', 'pgactive'));
 end $function$
 ;
 revoke all on function is_only_writing_server from public;
@@ -4501,6 +4518,30 @@ end $function$
 ;
 revoke all on function service_figures from public;
 grant execute on function service_figures to perennial_app;
+
+CREATE OR REPLACE FUNCTION set_account(account bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  execute format('set local app.account_id = %L', account);
+end $function$
+;
+revoke all on function set_account from public;
+grant execute on function set_account to perennial_app;
+
+CREATE OR REPLACE FUNCTION set_lock_timeout(milliseconds integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  execute format('set local lock_timeout = %L', milliseconds);
+end $function$
+;
+revoke all on function set_lock_timeout from public;
+grant execute on function set_lock_timeout to perennial_app;
 
 CREATE OR REPLACE FUNCTION settle_updates(is_restored boolean, OUT until timestamp with time zone, OUT floor timestamp with time zone, OUT taken_at timestamp with time zone)
  RETURNS record

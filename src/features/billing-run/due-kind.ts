@@ -4,6 +4,7 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import { type DueCustomers, type DueDay, type DueTable, nextOfBoth } from '../../platform/database/due.ts'
 import type { Account, Moment, Warn } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
+import { constraintOf } from '../../platform/database/failures.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import type { RunFailure } from './queries.ts'
 
@@ -154,8 +155,7 @@ export function dueKind<R extends DueRecord, P extends DuePlan>(kind: Declared<R
  * constraint is the one that refuses to bill a period twice.
  */
 export function reasonsOf(error: unknown, onceConstraint: string): { reason: string; loggedReason: string } {
-  const { constraint } = error as { constraint?: string }
-  if (constraint !== undefined && constraint === onceConstraint) {
+  if (constraintOf(error) === onceConstraint) {
     const reason = 'A period that is due has been billed before, so the dates of the record do not fit what was billed.'
     return { reason, loggedReason: reason }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conflict } from '../../kernel/fault.ts'
-import { databaseFault, isUnavailable, isRetryable, refuseOn } from './failures.ts'
+import { constraintOf, databaseFault, isUnavailable, isRetryable, refuseOn } from './failures.ts'
 
 describe('what the driver throws', () => {
   test('a database that is away is 503 and says when to come back', () => {
@@ -61,5 +61,19 @@ describe('what the driver throws', () => {
       code: '23514',
     })
     await expect(refuseOn(Promise.resolve(5), refusals)).resolves.toBe(5)
+  })
+
+  test('a worker of a cluster that its coordinator does not reach is 503, and leaves the connection to the coordinator as it is', () => {
+    const error = { severity: 'ERROR', code: '08006', message: 'connection to the remote node failed' }
+    expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+    expect(isUnavailable(error)).toBe(false)
+    expect(isUnavailable({ ...error, code: '08P01' })).toBe(true)
+  })
+
+  test('a worker of a cluster tells a constraint in its message, with the number of its shard', () => {
+    const message = 'duplicate key value violates unique constraint "customers_pkey_102008"'
+    expect(constraintOf({ code: '23505', message })).toBe('customers_pkey')
+    expect(constraintOf({ code: '23505', message, constraint: 'taxes_2' })).toBe('taxes_2')
+    expect(constraintOf({ code: '22012', message })).toBeUndefined()
   })
 })

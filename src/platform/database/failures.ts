@@ -38,6 +38,7 @@ export const TAKES_NO_WRITES = 'TAKES_NO_WRITES'
 /** Code of a connection that was given up, because its server was a primary before another one was promoted. */
 export const FORMER_PRIMARY = 'FORMER_PRIMARY'
 
+const PROTOCOL_VIOLATION = '08P01'
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -63,7 +64,7 @@ const AWAY_CODES = new Set([
   '08003',
   '08004',
   '08006',
-  '08P01',
+  PROTOCOL_VIOLATION,
 ])
 const AWAY_MESSAGES =
   /connection terminated|connection timeout|timeout exceeded when trying to connect|timeout expired|client has encountered a connection error|cannot use a pool after|client was closed|not currently accepting connections/i
@@ -131,6 +132,12 @@ export function isAnswer(error: unknown): boolean {
   return typeof severity === 'string' && typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
 }
 
+/** Reports whether the coordinator of a cluster has answered that it does not reach a worker. The connection to the coordinator is as it was. */
+export const isWorkerAway = (error: unknown): boolean => {
+  const { code = '' } = asDriverError(error)
+  return isAnswer(error) && code.startsWith('08') && code !== PROTOCOL_VIOLATION
+}
+
 /** Reports whether the failure is that of a database that takes no writes. */
 export function isReadOnly(error: unknown): boolean {
   const { code } = asDriverError(error)
@@ -139,7 +146,7 @@ export function isReadOnly(error: unknown): boolean {
 
 /** Returns whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof Fault) return false
+  if (error instanceof Fault || isWorkerAway(error)) return false
   const { code, message } = asDriverError(error)
   return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '')
 }
@@ -161,7 +168,7 @@ export function databaseFault(error: unknown): Fault | undefined {
   if (CANCELLED_CODES.has(code))
     return refusal('database_cancelled', 'The database broke this off; nothing was changed. Try again.', 5, error)
   if (isReadOnly(error)) return takesNoWrites(error)
-  return isUnavailable(error) ? unavailable(error) : undefined
+  return isUnavailable(error) || isWorkerAway(error) ? unavailable(error) : undefined
 }
 
 /** A look-up has more rows than one may have: no failure of anything, but a read of another kind. */
@@ -198,6 +205,18 @@ export function readFault(error: unknown): Fault | undefined {
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 
+const NAMED = /constraint "([^"]+)"/
+
+/**
+ * Returns the name of the constraint that refuses; undefined if none does. A worker of Citus names it in the message alone, with the number of its shard
+ * at the end.
+ */
+export function constraintOf(error: unknown): string | undefined {
+  const { code, constraint, message = '' } = asDriverError(error)
+  if (constraint !== undefined || code?.startsWith('23') !== true) return constraint
+  return NAMED.exec(message)?.[1]?.replace(/_\d+$/, '')
+}
+
 /** Refusals by the name of the constraint that speaks. */
 export type Refusals = Record<string, () => Error>
 
@@ -206,7 +225,8 @@ export async function refuseOn<T>(work: Promise<T>, refusals: Refusals): Promise
   try {
     return await work
   } catch (error) {
-    const { code, constraint } = asDriverError(error)
+    const { code } = asDriverError(error)
+    const constraint = constraintOf(error)
     const refusal = (code === UNIQUE || code === FOREIGN_KEY) && constraint ? refusals[constraint] : undefined
     throw refusal ? refusal() : error
   }

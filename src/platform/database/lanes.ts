@@ -5,8 +5,8 @@ import type { Turns } from '../turns.ts'
 import { BY_ROWS, type LookupSize, type Queryable } from './database.ts'
 import { readFault, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
-import { sendExchange } from './row-query.ts'
-import { accountScope, LASTING_PLANS, pageScope } from './scoped-query.ts'
+import { sendReads } from './row-query.ts'
+import type { Scopes } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
@@ -42,6 +42,7 @@ interface Asked {
 export class Lanes {
   readonly #config: pg.ClientConfig
   readonly #turns: Turns
+  readonly #scopes: Scopes
   readonly #lanes: (Promise<pg.Client> | undefined)[]
   /** The line of each account that has look-ups. No `Places`, because each of several thousand a second passes through it. */
   readonly #lines = new Map<AccountId, { sent: number; waiting: Lookup[] }>()
@@ -49,8 +50,9 @@ export class Lanes {
   #isClosed = false
 
   /** The connections are repeatable read by their settings: an exchange, being one implicit transaction, is one snapshot. */
-  constructor(config: pg.ClientConfig, lanes: number, turns: Turns) {
+  constructor(config: pg.ClientConfig, lanes: number, { turns, scopes }: { turns: Turns; scopes: Scopes }) {
     this.#turns = turns
+    this.#scopes = scopes
     this.#config = { ...config, pipeline: true } as pg.ClientConfig
     this.#lanes = Array.from({ length: lanes }, () => undefined)
   }
@@ -112,11 +114,11 @@ export class Lanes {
     }
     try {
       const exchange = {
-        before: [lookup.size === 'page' ? pageScope(account) : accountScope(account)],
+        before: [lookup.size === 'page' ? this.#scopes.page(account) : this.#scopes.account(account)],
         statements: asked.map(({ statement }) => statement),
         rowsMax: LOOKUP_ROWS_MAX + 1,
       }
-      sendExchange(await this.#lane(), exchange, (error, found, hasMore) => {
+      sendReads(await this.#lane(), this.#scopes, exchange, (error, found, hasMore) => {
         if (error) return refuse(error)
         if (hasMore) return refuse(new TooManyRows())
         const handOn = () => {
@@ -156,7 +158,7 @@ export class Lanes {
     client.on('end', forget)
     await client.connect()
     await limitReads(client)
-    await client.query(LASTING_PLANS)
+    if (this.#scopes.lastingPlans !== undefined) await client.query(this.#scopes.lastingPlans)
     return client
   }
 

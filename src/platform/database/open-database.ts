@@ -15,8 +15,8 @@ import { Lanes } from './lanes.ts'
 import { Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
-import { portionsOf, runRows, sendTogether } from './row-query.ts'
-import { accountScope, BEGIN, lockTimeout, transactionScope } from './scoped-query.ts'
+import { portionsOf, readRows, runRows, sendTogether } from './row-query.ts'
+import { BEGIN, type Engine, SCOPES, type Scopes } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
@@ -68,13 +68,14 @@ export function clientConfig(
   connection: Connection,
   role: string | undefined,
   purpose: keyof typeof PURPOSES = 'work',
+  { session }: Pick<Scopes, 'session'> = SCOPES.plain,
 ): ServerClientConfig {
   const { address, options } = withoutOptions(connection.connectionString ?? '')
   return {
     ...connection,
     ...(connection.connectionString === undefined ? {} : { connectionString: address }),
     types: columnTypes,
-    options: `${options}${SESSION} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
+    options: `${options}${SESSION}${session} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
     application_name: 'perennial',
     silenceMs: WORK_STATEMENT_MS + GRACE_MS,
     keepAlive: true,
@@ -98,18 +99,21 @@ export function openDatabase(
     reads?: number
     /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
     silence?: { readMs: number; graceMs: number }
+    /** Left out: plain. */
+    engine?: Engine
     /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
     snapshotMs?: number
   },
 ): Database {
+  const scopes = SCOPES[options.engine ?? 'plain']
   const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
   const config = {
-    ...clientConfig(connection, options.role),
+    ...clientConfig(connection, options.role, 'work', scopes),
     silenceMs: WORK_STATEMENT_MS + graceMs,
     lookEveryMs: graceMs,
   }
   const ofReads = {
-    ...clientConfig(connection, options.role, 'reads'),
+    ...clientConfig(connection, options.role, 'reads', scopes),
     silenceMs: readMs + graceMs,
     lookEveryMs: graceMs,
   }
@@ -129,14 +133,15 @@ export function openDatabase(
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
     patienceMs: PATIENCE_MS,
   })
-  const watch = new Watch({ ...config, application_name: WATCH_NAME }, options)
+  const watch = new Watch({ ...config, application_name: WATCH_NAME }, options, scopes)
   const turns = new Turns()
-  const lanes = new Lanes(ofReads, options.lanes ?? LANES, turns)
-  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, turns)
+  const lanes = new Lanes(ofReads, options.lanes ?? LANES, { turns, scopes })
+  const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, { turns, scopes })
   const reads = new Reads(ofReads, {
     size: options.reads ?? READS,
     snapshotMs: options.snapshotMs ?? SNAPSHOT_MS,
     turns,
+    scopes,
   })
 
   async function withClient<T>(
@@ -178,7 +183,7 @@ export function openDatabase(
     reader: (account) => ({
       ...BY_ROWS,
       rows: <Row>(statement: Statement) =>
-        guarded(() => withClient((client) => runRows<Row>(client, statement, [accountScope(account)]))),
+        guarded(() => withClient((client) => readRows<Row>(client, scopes, statement, scopes.account(account)))),
     }),
     transaction: (account, work, settings) => {
       // Statements that leave together are answered together.
@@ -186,8 +191,8 @@ export function openDatabase(
       const { signal } = settings ?? {}
       const transactOn = (client: pg.PoolClient) =>
         signal === undefined
-          ? transact(client, account, work, settings)
-          : untilAborted(client, signal, work, (guarded) => transact(client, account, guarded, settings))
+          ? transact(client, scopes, account, work, settings)
+          : untilAborted(client, signal, work, (guarded) => transact(client, scopes, account, guarded, settings))
       const entered = settings?.times?.waits()
       const once = () =>
         withClient((client) => {
@@ -240,6 +245,7 @@ const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
 
 async function transact<T>(
   client: pg.PoolClient,
+  scopes: Scopes,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
   settings: TransactionSettings = {},
@@ -285,9 +291,9 @@ async function transact<T>(
   sendTogether(client)
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
-  const scope = transactionScope(account, plans, statementMs)
+  const scope = scopes.transaction(account, plans, statementMs)
   send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
-  if (settings.gathered?.lockMs !== undefined) send(whole.rows(lockTimeout(settings.gathered.lockMs)))
+  if (settings.gathered?.lockMs !== undefined) send(whole.rows(scopes.lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {
       return await asks(rows)

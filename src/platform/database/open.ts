@@ -10,6 +10,7 @@ import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { shownServer } from './addresses.ts'
+import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
@@ -19,7 +20,7 @@ import { ServerClient } from './server-client.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
-import { AS_AN_ACCOUNT, NOBODY } from './scoped-query.ts'
+import { AS_AN_ACCOUNT, type Engine, NOBODY } from './scoped-query.ts'
 import { sql } from './sql.ts'
 import type { WatchSettings } from './watch.ts'
 
@@ -115,11 +116,12 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   const home = await findHome(config, options.ownership, options.log)
   try {
     const isEmbedded = config.databaseUrl === undefined
+    const engine = await engineOf(config, home.connection, options.log)
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
     const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
-    const db = openPool(config, home.connection, { role: roles.app, ...options })
+    const db = openPool(config, home.connection, { role: roles.app, engine, ...options })
     await orClosed(
       db,
       reached(config, () => checkServesAccounts(db, config)),
@@ -156,19 +158,27 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   }
 }
 
+/** Returns the engine of the database: the embedded one is plain. Throws a StartFailure if it cannot serve accounts. */
+async function engineOf(config: Config, connection: Connection, log: PostgresLog): Promise<Engine> {
+  const { databaseUrl } = config
+  if (databaseUrl === undefined) return 'plain'
+  return reached(config, () => findEngine(connection, shownServer(databaseUrl), (caution) => log.warn(caution)))
+}
+
 /** Opens the connections of the service's role. */
 function openPool(
   { databaseUrl, databasePool }: Config,
   connection: Connection,
   {
     role,
+    engine,
     isBackground,
     hasCallers,
     realClock,
     log,
-  }: Pick<ServiceOptions, 'isBackground' | keyof WatchSettings> & { role: string },
+  }: Pick<ServiceOptions, 'isBackground' | keyof WatchSettings> & { role: string; engine: Engine },
 ): Database {
-  const pooled = { poolSize: databasePool, hasCallers, realClock, log }
+  const pooled = { poolSize: databasePool, engine, hasCallers, realClock, log }
   if (databaseUrl !== undefined) return openDatabase(connection, { ...pooled, role })
   // No way leads back from a role that logged in to one that may do more.
   const background = isBackground ? { onConnected: comeAfterOthers } : {}
@@ -207,7 +217,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '42501': 'Check the rights of the user in DATABASE_URL.',
 }
 
-const NO_LOGIN = /^role "(.*)" is not permitted to log in$/
+/** A worker's refusal comes in the coordinator's words, after its own. */
+const NO_LOGIN = /(?:^|FATAL: +)role "(.*)" is not permitted to log in$/
 
 function remedyFor({ code = '', message = '' }: { code?: string; message?: string }): string {
   const [, role] = NO_LOGIN.exec(message) ?? []

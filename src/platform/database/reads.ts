@@ -7,7 +7,7 @@ import { quieten } from './cancel.ts'
 import { readFault, tooExpensive, TooManyRows } from './failures.ts'
 import { BY_ROWS, type Snapshot } from './database.ts'
 import { type Exchange, sendExchange, sendTogether } from './row-query.ts'
-import { accountScope, BEGIN, COMMIT } from './scoped-query.ts'
+import { BEGIN, COMMIT, type Scopes } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
@@ -48,12 +48,14 @@ export class Reads {
   readonly #places: Places
   readonly #snapshotMs: number
   readonly #turns: Turns
+  readonly #scopes: Scopes
 
   constructor(
     config: pg.ClientConfig,
-    { size, snapshotMs, turns }: { size: number; snapshotMs: number; turns: Turns },
+    { size, snapshotMs, turns, scopes }: { size: number; snapshotMs: number; turns: Turns; scopes: Scopes },
   ) {
     this.#turns = turns
+    this.#scopes = scopes
     this.#snapshotMs = snapshotMs
     this.#pool = new pg.Pool({
       ...config,
@@ -70,7 +72,13 @@ export class Reads {
   }
 
   snapshot(account: AccountId, gone?: AbortSignal, rowsMax?: number): Snapshot {
-    const lending = { pool: this.#pool, places: this.#places, boundMs: this.#snapshotMs, turns: this.#turns }
+    const lending = {
+      pool: this.#pool,
+      places: this.#places,
+      boundMs: this.#snapshotMs,
+      turns: this.#turns,
+      scopes: this.#scopes,
+    }
     return new LentSnapshot(lending, account, gone, rowsMax)
   }
 
@@ -100,8 +108,8 @@ function commitSoon(client: pg.ClientBase): void {
 }
 
 /** Returns the statements that go in front of the first one of a snapshot. */
-function beginOn(client: pg.ClientBase, account: AccountId): Statement[] {
-  const begin = [BEGIN, accountScope(account)]
+function beginOn(client: pg.ClientBase, scope: Statement): Statement[] {
+  const begin = [BEGIN, scope]
   const soon = uncommitted.get(client)
   if (!soon) return begin
   clearImmediate(soon)
@@ -123,6 +131,7 @@ class LentSnapshot implements Snapshot {
   readonly #gone: AbortSignal | undefined
   readonly #boundMs: number
   readonly #turns: Turns
+  readonly #scopes: Scopes
   readonly #leave = () => this.#stop(this.#gone?.aborted ? (this.#gone.reason as Fault) : tooExpensive())
   #lending: Promise<Lent> | undefined
   #limit: NodeJS.Timeout | undefined
@@ -134,7 +143,13 @@ class LentSnapshot implements Snapshot {
   #portals = 0
 
   constructor(
-    { pool, places, boundMs, turns }: { pool: pg.Pool; places: Places; boundMs: number; turns: Turns },
+    {
+      pool,
+      places,
+      boundMs,
+      turns,
+      scopes,
+    }: { pool: pg.Pool; places: Places; boundMs: number; turns: Turns; scopes: Scopes },
     account: AccountId,
     gone: AbortSignal | undefined,
     rowsMax: number | undefined,
@@ -144,6 +159,7 @@ class LentSnapshot implements Snapshot {
     this.#places = places
     this.#boundMs = boundMs
     this.#turns = turns
+    this.#scopes = scopes
     this.#account = account
     this.#gone = gone
   }
@@ -179,7 +195,7 @@ class LentSnapshot implements Snapshot {
       const { client } = await (this.#lending ??= this.#borrow())
       if (this.#stopped) throw this.#stopped
       // The first statement brings its begin with it: a read of one statement waits no longer than it would alone.
-      const before = this.#hasBegun ? [] : beginOn(client, this.#account)
+      const before = this.#hasBegun ? [] : beginOn(client, this.#scopes.account(this.#account))
       this.#hasBegun = true
       sendTogether(client)
       return await new Promise((resolve, reject) => {

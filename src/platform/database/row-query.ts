@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { BEGIN, COMMIT, type Scopes } from './scoped-query.ts'
 import type { Statement } from './sql.ts'
 import { textReader } from './text-rows.ts'
 import { columnTypes } from './types.ts'
@@ -217,6 +218,33 @@ export function runRows<Row>(
 ): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     sendExchange(client, { before, statements: [statement] }, (error, [rows]) =>
+      error ? reject(error) : resolve(rows as Row[]),
+    )
+  })
+}
+
+/** Sends reads that set their account in front, as a transaction of their own: where that takes a begin, its end leaves with them and has a Sync of its own, so that reads which fail leave nothing for the next. */
+export function sendReads(
+  client: pg.ClientBase,
+  { wrapsReads }: Scopes,
+  exchange: Exchange,
+  callback: ExchangeCallback,
+): void {
+  if (!wrapsReads) return sendExchange(client, exchange, callback)
+  sendTogether(client)
+  sendExchange(client, { ...exchange, before: [BEGIN, ...exchange.before] }, callback)
+  sendExchange(client, { before: [COMMIT], statements: [] }, () => {})
+}
+
+/** Returns the rows of one such read. */
+export function readRows<Row>(
+  client: pg.ClientBase,
+  scopes: Scopes,
+  statement: Statement,
+  scope: Statement,
+): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    sendReads(client, scopes, { before: [scope], statements: [statement] }, (error, [rows]) =>
       error ? reject(error) : resolve(rows as Row[]),
     )
   })

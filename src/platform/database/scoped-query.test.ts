@@ -4,6 +4,7 @@ import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { insertCurrency } from '../../features/currencies/queries.ts'
 import type { Transaction } from './database.ts'
 import { APP_ROLE } from './roles.ts'
+import type { Engine } from './scoped-query.ts'
 import { fragment, sql } from './sql.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
 
@@ -14,14 +15,21 @@ const accounts = (await Promise.all(
   ['AUD', 'BRL', 'CAD', 'CHF', 'CZK', 'DKK', 'GBP', 'HUF'].map((currency) => service.newAccount({ currency })),
 )) as [TestClient, TestClient, ...TestClient[]]
 
-/** Database with a single connection for everybody: whatever leaks, leaks here. */
-const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1 })
-afterAll(() => narrow.close())
+/** Databases with a single connection for everybody, scoped as each engine is: whatever leaks, leaks here. What Citus is told works on one server too. */
+const narrowOf = (engine: Engine) =>
+  openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1, engine })
+const narrow = narrowOf('plain')
+const wrapped = narrowOf('citus')
+const each = [
+  ['plain', narrow],
+  ['citus', wrapped],
+] as const
+afterAll(() => Promise.all([narrow.close(), wrapped.close()]))
 
 // No condition on the account: only row security holds.
 const unconditioned = () => sql`select account_id as "account" from accounts`
 
-describe('row security alone', () => {
+describe.each(each)('row security alone, %s', (_engine, narrow) => {
   test('statements without a condition see only their account, thousands interleaved on one connection, errors between', async () => {
     const results = await Promise.all(
       Array.from({ length: 4000 }, async (_, turn) => {
@@ -92,7 +100,7 @@ describe('conditions alone', () => {
   })
 })
 
-describe('one connection shared by pipelined statements', () => {
+describe.each(each)('one connection shared by pipelined statements, %s', (_engine, narrow) => {
   test('a statement that is new and sent many times at once is prepared once and answers everybody', async () => {
     const [mine] = accounts
     const text = fragment`and 'never sent before' = ${'never sent before'}`

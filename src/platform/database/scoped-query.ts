@@ -2,35 +2,8 @@ import { fragment, type Statement } from './sql.ts'
 
 /** Statements that set the account, and the settings, under which the statements behind them run. */
 
-/**
- * Returns the setting of the account of the statements behind it in one exchange. Until Sync they are one implicit transaction, so the
- * setting is gone afterwards and the next statement on this connection fails unless it sets its own account. It costs two to eleven
- * microseconds; an awaited transaction would cost three round trips.
- */
-export const accountScope = (account: bigint): Statement => ({
-  name: 'perennial_scope',
-  text: "select set_config('app.account_id', $1, true)",
-  values: [account],
-})
-
-/**
- * Makes plans last on a connection, see `Plans`: for what reads records by their identifiers. The parts of a view over rows and templates that a
- * record is in seem dearer to PostgreSQL where it does not know the identifier, so it would plan each read anew, for twice what the read costs.
- */
-export const LASTING_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)`
-
-/** Returns the same setting of the account for a page of a list on such a connection: its plans are fitted, because its limit counts. */
-export const pageScope = (account: bigint): Statement => ({
-  name: 'perennial_page_scope',
-  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', 'auto', true)",
-  values: [account],
-})
-
-/** The begin of a transaction, with the isolation that its connection has. */
-export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values: [] }
-
-/** The end of a transaction, where another begins behind it in one exchange. */
-export const COMMIT: Statement = { name: 'perennial_commit', text: 'commit', values: [] }
+/** Engine of a database: `plain`, or `citus` where the tables of accounts are distributed over servers. It is found at the start, not set. */
+export type Engine = 'plain' | 'citus'
 
 /**
  * How statements are planned. PostgreSQL plans a statement with a list of identifiers anew each time, because one that
@@ -41,19 +14,86 @@ export type Plans = 'lasting' | 'fitted'
 
 const PLAN_MODES: Record<Plans, string> = { lasting: 'force_generic_plan', fitted: 'auto' }
 
-/** Returns the statement that sets account, plans and time limit until the end of a transaction that writes. */
-export const transactionScope = (account: bigint, plans: Plans, statementMs: number): Statement => ({
-  name: 'perennial_transaction',
-  text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
-  values: [account, PLAN_MODES[plans], statementMs],
-})
+/** The begin of a transaction, with the isolation that its connection has. */
+export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values: [] }
 
-/** Returns the statement that bounds how long a lock is waited for until the end of the transaction. */
-export const lockTimeout = (lockMs: number): Statement => ({
-  name: 'perennial_lock_timeout',
-  text: "select set_config('lock_timeout', $1, true)",
-  values: [lockMs],
-})
+/** The end of a transaction, where another begins behind it in one exchange. */
+export const COMMIT: Statement = { name: 'perennial_commit', text: 'commit', values: [] }
+
+/** How one engine learns whose the statements behind it are. */
+export interface Scopes {
+  /** Settings of every session. */
+  session: string
+  /** Sets the account until the end of the transaction. */
+  account(account: bigint): Statement
+  /** Sets the account for a page of a list, where plans last: its own are fitted, because its limit counts. */
+  page(account: bigint): Statement
+  /** Sets account, plans and time limit of a transaction that writes. */
+  transaction(account: bigint, plans: Plans, statementMs: number): Statement
+  /** Bounds how long a lock is waited for until the end of the transaction. */
+  lockTimeout(lockMs: number): Statement
+  /**
+   * Makes plans last on a connection, see `Plans`: for what reads records by their identifiers. The parts of a view over rows and templates that a
+   * record is in seem dearer to PostgreSQL where it does not know the identifier, so it would plan each read anew, for twice what the read costs.
+   */
+  lastingPlans: string | undefined
+  /** Reads take a begin in front of them and a commit behind them; else they are one transaction until Sync. */
+  wrapsReads: boolean
+}
+
+/**
+ * Until Sync the statements of an exchange are one implicit transaction, so the setting is gone afterwards and the next statement on this connection fails
+ * unless it sets its own account. It costs two to eleven microseconds; an awaited transaction would cost three round trips.
+ */
+const PLAIN: Scopes = {
+  session: '',
+  account: (account) => ({
+    name: 'perennial_scope',
+    text: "select set_config('app.account_id', $1, true)",
+    values: [account],
+  }),
+  page: (account) => ({
+    name: 'perennial_page_scope',
+    text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', 'auto', true)",
+    values: [account],
+  }),
+  transaction: (account, plans, statementMs) => ({
+    name: 'perennial_transaction',
+    text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
+    values: [account, PLAN_MODES[plans], statementMs],
+  }),
+  lockTimeout: (lockMs) => ({
+    name: 'perennial_lock_timeout',
+    text: "select set_config('lock_timeout', $1, true)",
+    values: [lockMs],
+  }),
+  lastingPlans: `select set_config('plan_cache_mode', 'force_generic_plan', false)`,
+  wrapsReads: false,
+}
+
+/**
+ * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
+ * plans hide the account, by which a statement finds its worker, so plans are PostgreSQL's choice.
+ */
+const CITUS: Scopes = {
+  session: ' -c citus.propagate_set_commands=local',
+  account: (account) => ({ name: 'perennial_scope', text: 'select set_account($1)', values: [account] }),
+  page: (account) => CITUS.account(account),
+  transaction: (account, _plans, statementMs) => ({
+    name: 'perennial_transaction',
+    text: "select set_account($1), set_config('statement_timeout', $2, true)",
+    values: [account, statementMs],
+  }),
+  lockTimeout: (lockMs) => ({
+    name: 'perennial_lock_timeout',
+    text: 'select set_lock_timeout($1)',
+    values: [lockMs],
+  }),
+  lastingPlans: undefined,
+  wrapsReads: true,
+}
+
+export const SCOPES: Record<Engine, Scopes> = { plain: PLAIN, citus: CITUS }
 
 /** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
 export const NOBODY = 0n

@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { shownServer } from './addresses.ts'
-import { connectionEnded, databaseFault, isAnswer, isUnavailable } from './failures.ts'
-import { runRows } from './row-query.ts'
-import { accountScope, AS_AN_ACCOUNT, NOBODY } from './scoped-query.ts'
+import { connectionEnded, databaseFault, isAnswer, isUnavailable, isWorkerAway } from './failures.ts'
+import { sendReads } from './row-query.ts'
+import { AS_AN_ACCOUNT, NOBODY, SCOPES, type Scopes } from './scoped-query.ts'
 import { DATABASE_MARK } from './mark.ts'
 import { ClockComparison, type ClockLog, type Clocks } from './clock-offset.ts'
 import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { type ServerIdentity, type Servers, serversFor, UNKNOWN } from './servers.ts'
 import { bytesReceived, cut } from './silence.ts'
-import { sql } from './sql.ts'
+import { sql, type Statement } from './sql.ts'
 
 /**
  * The watch of a process over its database: one connection, which listens on all channels and asks every two seconds whether the server is there and is
@@ -90,12 +90,30 @@ interface Watched extends ServerIdentity {
   nowMs: number
 }
 
-const QUESTION = sql`select ${DATABASE_MARK} as "mark", watch() as "watched" from (${AS_AN_ACCOUNT}) as asked`
+const QUESTION = sql`select ${DATABASE_MARK} as "mark", watch() as "watched"`
+const OF_AN_ACCOUNT = sql`${AS_AN_ACCOUNT}`
+
+interface Answer {
+  mark: string
+  watched: Watched
+}
+
+/** Sends these reads as nobody, and returns the row of the last. */
+const answerTo = (client: ServerClient, scopes: Scopes, statements: readonly Statement[]): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    sendReads(client, scopes, { before: [scopes.account(NOBODY)], statements }, (error, found) => {
+      const answer = found.at(-1)?.[0]
+      if (error) reject(error)
+      else if (answer === undefined) reject(new Error('the watch was answered no row'))
+      else resolve(answer as Answer)
+    })
+  })
 
 export class Watch {
   readonly #config: ServerClientConfig
   readonly #servers: Servers
   readonly #settings: WatchSettings
+  readonly #scopes: Scopes
   readonly #hearings = new Set<Hearing>()
   readonly #clocks: ClockComparison
   #client: ServerClient | undefined
@@ -112,8 +130,9 @@ export class Watch {
   #isSearching = false
   #isClosed = false
 
-  constructor(config: ServerClientConfig, settings: WatchSettings) {
+  constructor(config: ServerClientConfig, settings: WatchSettings, scopes: Scopes = SCOPES.plain) {
     this.#config = config
+    this.#scopes = scopes
     this.#settings = settings
     this.#servers = serversFor(config)
     this.#clocks = new ClockComparison(settings.log)
@@ -224,11 +243,7 @@ export class Watch {
     try {
       const { realClock } = this.#settings
       const sentMs = realClock?.()
-      const [answer] = await this.#inTurn(() =>
-        runRows<{ mark: string; watched: Watched }>(client, QUESTION, [accountScope(NOBODY)]),
-      )
-      assert(answer, 'the watch is answered one row')
-      const { mark, watched } = answer
+      const { mark, watched } = await this.#inTurn(() => this.#question(client))
       const { flushed, isReadOnly, nowMs } = watched
       const clocks =
         realClock && sentMs !== undefined
@@ -250,6 +265,16 @@ export class Watch {
       this.#fail(error)
     } finally {
       this.#isAsked = false
+    }
+  }
+
+  /** Asks as an account does, and what the server is. A worker of Citus that is away is no failure of the server. */
+  async #question(client: ServerClient): Promise<Answer> {
+    try {
+      return await answerTo(client, this.#scopes, [OF_AN_ACCOUNT, QUESTION])
+    } catch (error) {
+      if (!isWorkerAway(error)) throw error
+      return answerTo(client, this.#scopes, [QUESTION])
     }
   }
 
