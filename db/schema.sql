@@ -1171,9 +1171,13 @@ create table gateways (
   setting_names text[] default '{}'::text[] not null,
   created_at timestamp with time zone not null,
   version integer default 1 not null,
+  held_for text,
+  held_at timestamp with time zone,
+  released_at timestamp with time zone,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
-  constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[])))
+  constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
+  constraint gateways_held_for_check CHECK ((held_for = ANY (ARRAY['restore'::text, 'import'::text, 'failover'::text, 'by_hand'::text])))
 );
 CREATE INDEX gateways_by_token ON gateways USING btree (token);
 CREATE INDEX gateways_substring_idx ON gateways USING btree (SUBSTRING(settings FROM 1 FOR 69)) WHERE (settings IS NOT NULL);
@@ -3472,6 +3476,24 @@ end $function$
 revoke all on function forget_batch_files from public;
 grant execute on function forget_batch_files to perennial_app;
 
+CREATE OR REPLACE FUNCTION hold_live_gateways(reason text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  held bigint;
+begin
+  update gateways g set held_for = reason, held_at = clock_timestamp() from accounts a
+   where a.account_id = g.account_id and a.mode = 'live' and g.held_for is null;
+  get diagnostics held = row_count;
+  return held;
+end $function$
+;
+revoke all on function hold_live_gateways from public;
+grant execute on function hold_live_gateways to perennial_app;
+
 CREATE OR REPLACE FUNCTION is_only_writing_server()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3634,9 +3656,10 @@ begin
      where a.clock_at is null and (p.account_id is null or p.passed_on < z.today or p.reminders <> r.reminders)
        and a.scheduled_on >= z.today
        and not exists (select 1 from billing_runs b where b.account_id = a.account_id and b.finished_at is null)
-       and not exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today
+       and (exists (select 1 from gateways g where g.account_id = a.account_id and g.held_for is not null)
+         or not exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today
              and not exists (select 1 from collection_tries t
-                   where t.account_id = a.account_id and t.invoice_id = d.invoice_id and t.state = 'open'))
+                   where t.account_id = a.account_id and t.invoice_id = d.invoice_id and t.state = 'open')))
      order by a.account_id limit 1000;
 end $function$
 ;
@@ -3943,6 +3966,20 @@ end $function$
 ;
 revoke all on function list_failing_figures from public;
 grant execute on function list_failing_figures to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_held_gateways()
+ RETURNS TABLE(account_id bigint, gateway_id bigint, type text, held_for text, held_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return query select g.account_id, g.gateway_id, g.type, g.held_for, g.held_at from gateways g
+   where g.held_for is not null order by g.account_id, g.gateway_id;
+end $function$
+;
+revoke all on function list_held_gateways from public;
+grant execute on function list_held_gateways to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_long_operations()
  RETURNS TABLE(account_id bigint, kind text, about text, state text, begun_at timestamp with time zone, seconds double precision, done bigint, total bigint, process text)

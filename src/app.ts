@@ -22,6 +22,7 @@ import { glyphWarningsOfInvoice } from './features/documents/glyphs.ts'
 import { stopPages } from './features/reminders/page.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
+import { listHoldFigures } from './features/gateways/queries.ts'
 import { reportIntake } from './features/gateway-reports/routes.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
@@ -343,6 +344,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await readFigures({ unscoped }, realClock, ORDER_OF_DAY)),
     ...(await listVerificationFigures(unscoped)),
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
+    ...(await listHoldFigures(unscoped)),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
     ...(await listLongFigures(unscoped)),
     ...(await listProcessFigures(unscoped)),

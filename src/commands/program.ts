@@ -399,9 +399,24 @@ function addSeal(program: Command, run: Runner): void {
 }
 
 function addGateways(program: Command, run: Runner): void {
-  program
-    .command('gateway')
-    .description('ask gateways')
+  const gateways = program.command('gateway').description('ask gateways, hold and release them')
+  gateways
+    .command('hold')
+    .description('let no money move through a gateway until it is released')
+    .argument('<gateway>', 'its gatewayID', idValue)
+    .addOption(json())
+    .action((gateway: Id, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./gateway-hold.ts')).holdGatewayCommand(context, gateway)),
+    )
+  gateways
+    .command('release')
+    .description('let money move again through a gateway that is held, or through all that are')
+    .argument('[gateway]', 'its gatewayID', idValue)
+    .addOption(json())
+    .action((gateway: Id | undefined, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./gateway-hold.ts')).releaseGatewaysCommand(context, gateway)),
+    )
+  gateways
     .command('test')
     .description('ask whether a gateway, or each of an account, answers and accepts its Settings')
     .argument('[gateway]', 'its gatewayID', idValue)

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino'
+import { listHeldGateways } from '../features/gateways/queries.ts'
 import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn, shownSettings } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
@@ -55,6 +56,11 @@ export const openForService = async (
     { version: context.version, database, dataDir: dataFolderAt(dataDir).root, ...shownSettings(process.env) },
     'starting',
   )
+  if (!given.isBackground)
+    for (const { id, account, heldFor } of await listHeldGateways(opened.db.unscoped))
+      log.error(
+        `no money moves through gateway ${id} of account ${account}: it is held (${heldFor}) until somebody has looked and runs  perennial gateway release ${id}`,
+      )
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)

@@ -66,6 +66,8 @@ async function take(
   const check = async () => {
     const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
     await checkEncryptionKeys({ ...BY_ROWS, rows }, context.config).catch(keyFailure)
+    // The other database may have gone on, and charged what would be charged again here.
+    await client.query("select hold_live_gateways('import')")
   }
   let end: EndLine | undefined
   try {

@@ -134,6 +134,12 @@ const SHOWN_FIGURES: Record<
     help: 'Batches with lines whose last moment is past and which nobody submitted, of accounts on real time',
     always: [''],
   },
+  gateways_held: {
+    metric: 'perennial_gateways_held',
+    help: 'Gateways through which no money moves until an operator releases them, by the reason',
+    label: 'reason',
+    always: ['restore', 'import', 'failover', 'by_hand'],
+  },
   gateway_reports_waiting: {
     metric: 'perennial_gateway_reports_waiting',
     help: 'Reports of gateways that are not applied, of accounts on real time; 10000 means that many or more',

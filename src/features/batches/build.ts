@@ -4,8 +4,8 @@ import { lastMoment } from '../../kernel/batch-days.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
-import type { BatchFile, BatchToBuild, Built, NotSent, RefusedLine, Unknown } from '../gateways/contract.ts'
-import { findGateway, type Gateway } from '../gateways/queries.ts'
+import type { BatchFile, BatchToBuild, Built, Held, NotSent, RefusedLine, Unknown } from '../gateways/contract.ts'
+import { findGateway, type Gateway, isHeldNow } from '../gateways/queries.ts'
 import { countTries } from '../invoices/state-queries.ts'
 import { loadPayment, takeBackPayment } from '../money/payments.ts'
 import { type BatchLine, insertLineInvoices, listLines, updateSent } from './line-queries.ts'
@@ -31,7 +31,12 @@ export interface BuildDeps extends GatewayDeps {
 const ACTOR = 'batches'
 
 /** Outcome of the calls of a build: handed over with a file or without; lines that cannot be; or nothing is known yet. */
-type Handed = { kind: 'handed'; file: BatchFile | null } | Extract<Built, { kind: 'refused' }> | Unknown | NotSent
+type Handed =
+  | { kind: 'handed'; file: BatchFile | null }
+  | Extract<Built, { kind: 'refused' }>
+  | Unknown
+  | NotSent
+  | Held
 
 /**
  * Builds a batch that was submitted, or opens it again where its last moment has passed before its release. With `isAll` also one that another
@@ -48,6 +53,7 @@ export async function buildBatch(
   const context = backgroundContext(account, moment, { actor: ACTOR, hasMailServer })
   const found = await findBatch(db.reader(account.id), account.id, batchId)
   if (found && isAwaitingRelease(found)) return reopenLate(deps, context, found)
+  if (found && (await isHeldNow(db.reader(account.id), account.id, found.gatewayId))) return
   if (!(await db.transaction(account.id, (tx) => claimBuild(tx, batchId, isAll)))) return
   const batch = await findBatch(db.reader(account.id), account.id, batchId)
   const gateway = batch && (await findGateway(db.reader(account.id), account.id, batch.gatewayId))
@@ -73,8 +79,8 @@ async function handOver(
   return askGateway<Handed>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.buildBatch, `a gateway of type ${gateway.type} builds batches`)
     const built = await adapter.buildBatch(call, toBuild)
-    if (built.kind === 'refused' || !adapter.submitBatch)
-      return built.kind === 'refused' ? built : { kind: 'handed', file: built.file }
+    if (built.kind !== 'built') return built
+    if (!adapter.submitBatch) return { kind: 'handed', file: built.file }
     const submitted = await adapter.submitBatch(call, toBuild)
     return submitted.kind === 'submitted' ? { kind: 'handed', file: built.file } : submitted
   })
@@ -111,6 +117,9 @@ async function finish(
         return false
       }
       break
+    case 'held':
+      await builds.release(tx, id)
+      return false
     case 'unknown':
       break
   }

@@ -185,12 +185,13 @@ function framePage(deps: FormDeps, request: FrameRequest, way: Way | undefined):
   const { found, context } = request
   if (sessionState(found.session, context.moment.now) !== 'open') return endPage(deps, request)
   if (found.session.sale?.state === 'open') return salePage(request, found.session.sale)
-  const [first] = waysOf(found)
-  const chosen = way !== undefined && waysOf(found).includes(way) ? way : first
+  const isHeld = found.gateway.heldFor !== null && found.session.saleType !== 'VaultOnly'
+  const [first] = isHeld ? [] : waysOf(found)
+  const chosen = way !== undefined && !isHeld && waysOf(found).includes(way) ? way : first
   if (chosen !== undefined) return formPage(request, chosen, NOTHING)
   const words = frameWords(languageOf(request.locale))
   const content = html`<h1>${words.card}</h1>
-    <p role="status">${words.refusals.gateway_inactive}</p>`
+    <p role="status">${words.refusals[isHeld ? 'gateway_held' : 'gateway_inactive']}</p>`
   return inFrame(found, { title: words.card, content }, { error: 'gateway_unavailable' })
 }
 
@@ -199,6 +200,7 @@ const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>,
   no_answer: 'gateway_unavailable',
   busy: 'gateway_unavailable',
   gateway_inactive: 'gateway_unavailable',
+  gateway_held: 'gateway_unavailable',
 }
 
 /** Answers a form: a redirect where the session ended, else the form again with what is wrong. */

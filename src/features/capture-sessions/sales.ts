@@ -101,6 +101,7 @@ export async function finishSale(
     case 'requires_action':
       await noteAwaited(tx, sale.chargeId, { url: outcome.url, seconds: CONFIRM_SECONDS, now: context.moment.now })
       return 'waiting'
+    case 'held':
     case 'pending':
     case 'unknown':
       await putOff(tx, context, sale, outcome.kind)
@@ -108,15 +109,18 @@ export async function finishSale(
   }
 }
 
+/** Answers after which a gateway is not silent: it has answered, or was not asked. */
+const NOT_SILENT: ReadonlySet<ChargeAnswer['kind']> = new Set(['pending', 'requires_action', 'held'])
+
 /** Lets go of a sale whose gateway is to be asked again. Rule: once it was silent for 24 hours that is an event, and a person may settle the sale. */
 async function putOff(tx: Transaction, context: RequestContext, sale: Sale, kind: ChargeAnswer['kind']): Promise<void> {
   const { now } = context.moment
   await putOffSale(tx, sale, {
     wasUnanswered: sale.wasUnanswered || kind === 'unknown',
-    silentSince: kind === 'pending' || kind === 'requires_action' ? now : sale.silentSince,
+    silentSince: NOT_SILENT.has(kind) ? now : sale.silentSince,
     waitSeconds: askAgainSeconds(sale.asks),
   })
-  if (kind === 'pending' || sale.isSilenceAnnounced || !isSilent(sale, now)) return
+  if (kind === 'pending' || kind === 'held' || sale.isSilenceAnnounced || !isSilent(sale, now)) return
   await noteSilenceAnnounced(tx, sale.chargeId)
   const about = sale.refundState === 'open' ? 'refund' : 'charge'
   const reason = `The gateway has not answered for 24 hours what became of the ${about} of sale ${sale.chargeId}.`

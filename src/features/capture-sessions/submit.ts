@@ -31,7 +31,15 @@ export interface FormDeps extends GatewayDeps, CapturedDeps {
  * Result of a form. `closed`: the session took something before, or takes nothing any more. `busy`: another try is at the gateway. `waiting`: the
  * outcome of the charge is not known, or its bank wants a confirmation.
  */
-export type Submitted = 'captured' | 'declined' | 'no_answer' | 'waiting' | 'busy' | 'closed' | 'gateway_inactive'
+export type Submitted =
+  | 'captured'
+  | 'declined'
+  | 'no_answer'
+  | 'waiting'
+  | 'busy'
+  | 'closed'
+  | 'gateway_inactive'
+  | 'gateway_held'
 
 export type CardToCapture = CardMethodBody['CreditCard']
 
@@ -79,6 +87,8 @@ async function openSession(
   if (last?.isOpen || session.sale?.state === 'open') return 'busy'
   const gateway = await findGateway(tx, tx.account, session.gatewayId)
   assert(gateway, `gateway ${session.gatewayId} of capture session ${id} exists`)
+  // What only keeps a card or an account goes on.
+  if (gateway.heldFor !== null && session.saleType !== 'VaultOnly') return 'gateway_held'
   return isReady(gateway) ? { session, gateway } : 'gateway_inactive'
 }
 

@@ -92,6 +92,7 @@ const en: Words = {
     no_answer: 'Nobody answered, and nothing was saved. Please try again in a moment.',
     busy: 'The last try is still being worked on. Please try again in a few minutes.',
     gateway_inactive: 'Nothing can be saved here at the moment. Please try again later.',
+    gateway_held: 'No payment is taken here at the moment, and nothing was charged. Please come back later.',
   },
   toPay: (amount) => `To pay: ${amount}`,
   pay: (amount) => `Pay ${amount}`,
@@ -166,6 +167,8 @@ const de: Words = {
     no_answer: 'Niemand hat geantwortet, und nichts wurde gespeichert. Bitte versuchen Sie es gleich noch einmal.',
     busy: 'Der letzte Versuch läuft noch. Bitte versuchen Sie es in einigen Minuten noch einmal.',
     gateway_inactive: 'Hier kann im Augenblick nichts gespeichert werden. Bitte versuchen Sie es später.',
+    gateway_held:
+      'Hier wird im Augenblick keine Zahlung angenommen, und es wurde nichts abgebucht. Bitte kommen Sie später wieder.',
   },
   toPay: (amount) => `Zu zahlen: ${amount}`,
   pay: (amount) => `${amount} zahlen`,

@@ -53,6 +53,9 @@ async function listWaiting(deps: GatewayDeps, db: Queryable, account: AccountId)
   })
 }
 
+/** Rule: it is neither handed over nor moved, nor is anybody asked to submit it, before its gateway is released. */
+const isHeld = ({ gateway }: WaitingBatch): boolean => gateway.heldFor !== null
+
 const isOpen = ({ state }: WaitingBatch): boolean => state === 'open'
 
 const lastDayOf = ({ days, actionDate }: WaitingBatch): IsoDate =>
@@ -113,11 +116,17 @@ async function moveLate(deps: BatchDeps, context: RequestContext): Promise<void>
   for (const batch of await listWaiting(deps, deps.db.reader(account.id), account.id)) {
     const at = { now: moment.now, timeZone: account.timeZone }
     const isMovable = batch.isServiceMade && isOpen(batch) && batch.lineCount > 0 && batch.moves < MOVES_MAX
-    if (!isMovable || !isTooLate(batch.days, batch.actionDate, at)) continue
-    const moved = account.clockAt === null ? context : asOfLastMoment(context, batch)
+    if (isHeld(batch) || !isMovable || !isTooLate(batch.days, batch.actionDate, at)) continue
+    const moved = account.clockAt === null || isLongPast(batch, context) ? context : asOfLastMoment(context, batch)
     await deps.db.transaction(account.id, (tx) => moveOne(deps, tx, moved, batch))
   }
 }
+
+/** How late a moved clock comes to a batch at most, unless its gateway was held. */
+const CLOCK_LATE_MS = 2 * 86_400_000
+
+const isLongPast = (batch: WaitingBatch, context: RequestContext): boolean =>
+  Date.parse(context.moment.now) - Date.parse(lastMomentOf(batch, context)) > CLOCK_LATE_MS
 
 function asOfLastMoment(context: RequestContext, { days, actionDate }: WaitingBatch): RequestContext {
   const { timeZone } = context.account
@@ -141,6 +150,7 @@ export async function handOverBatches(deps: BatchDeps, context: RequestContext):
   const { account, moment } = context
   const { timeZone } = account
   for (const batch of await listWaiting(deps, deps.db.reader(account.id), account.id)) {
+    if (isHeld(batch)) continue
     const momentAt = lastMoment(batch.days, batch.actionDate, timeZone)
     if (momentAt !== batch.lastMomentAt)
       await deps.db.transaction(account.id, (tx) => updateLastMoment(tx, batch.id, momentAt))

@@ -15,7 +15,7 @@ import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
 import { findInvoice, type Invoice } from '../invoices/queries.ts'
 import { type Gateway, findGateway } from '../gateways/queries.ts'
-import { isReady } from '../gateways/rules.ts'
+import { isReady, refuseHeld } from '../gateways/rules.ts'
 import { noAnswer } from '../payment-methods/add-card.ts'
 import { closeIntent, lockIntent, takeToken } from '../payment-methods/intent-queries.ts'
 import { drawMethodId, findMethod, listMethodsOf } from '../payment-methods/queries.ts'
@@ -50,6 +50,8 @@ export interface Paying {
   confirmUrl: string | null
   /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it. */
   newCard: TakesNewCards | null
+  /** A card could pay it, but no money moves through its gateway at present. */
+  isLater: boolean
   /** Why the newest try failed, if that was today. */
   declined: DeclineClass | null
   /** The newest try of the invoice; 0 where there was none. A press is for what was seen: after another try it does nothing. */
@@ -104,13 +106,15 @@ export async function findPaying(
   const isEnterable = amountMinor > 0n && (isPayable || open?.awaitsCustomer === true)
   const taker = isEnterable ? await findNewCardGateway(tx, context, invoice.customerId, invoice.currency) : undefined
   const { today } = context.moment
+  const isLater = [way?.gateway, taker?.gateway].some((gateway) => gateway != null && gateway.heldFor !== null)
   return {
     amountMinor,
-    card: card?.cardBrand ? { brand: card.cardBrand, lastFour: card.lastFour } : null,
+    isLater,
+    card: !isLater && card?.cardBrand ? { brand: card.cardBrand, lastFour: card.lastFour } : null,
     debit: await debitOf(tx, context, deps, invoice, line),
     open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
     confirmUrl: open?.confirmUrl ?? null,
-    newCard: taker ?? null,
+    newCard: isLater ? null : (taker ?? null),
     declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
     newest: newest?.paymentId ?? 0n,
   }
@@ -197,6 +201,9 @@ async function claimWaiting(
   await lockedInvoice(tx, context, id)
   const t = (await listTries(tx, tx.account, id)).at(-1)
   if (!t?.awaitsCustomer || t.state !== 'open' || t.isAsked || t.paymentId !== newest) return undefined
+  const gateway = await findGateway(tx, tx.account, t.gatewayId)
+  // The charge would be ended, and none could take its place.
+  if (gateway) refuseHeld(gateway)
   return claimTry(tx, t.paymentId, true)
 }
 
@@ -270,6 +277,7 @@ async function beginWith(
   if (invoice.isDraft || invoice.isCancelled || (tries.at(-1)?.paymentId ?? 0n) !== seen.newest) return undefined
   const way = entered ?? (await cardWayOf(tx, invoice))
   if (!way || !isReady(way.gateway)) return undefined
+  refuseHeld(way.gateway)
   const open = tries.find(({ state }) => state === 'open')
   const replaced: ReplacedLine | null = open?.isLine ? await replaceLine(tx, context, open) : null
   if (open && !replaced) return undefined

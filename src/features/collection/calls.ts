@@ -133,6 +133,8 @@ function readOutcome(
         isNotSent: true,
         silentSince: t.silentSince,
       }
+    case 'held':
+      return { known: null, wasUnanswered: t.wasUnanswered, wasCalled: false, isNotSent: false, silentSince: now }
     case 'unknown':
       return { known: null, wasUnanswered: true, wasCalled: true, isNotSent: false, silentSince: t.silentSince }
     case 'pending':

@@ -1,6 +1,6 @@
 import { actionsOf, afterUntriedDay, tryOf } from '../../engine/collection/dunning.ts'
 import type { Action, CollectionRules } from '../../engine/collection/rules.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import { addDays, type IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
@@ -9,7 +9,13 @@ import { sideBySide } from '../../platform/side-by-side.ts'
 import { isDebit, type Way, wayOf, waysOf } from '../collection-terms/way.ts'
 import { changePause, type OnReturn } from '../customers/actions.ts'
 import { lockCustomer, lockToBringBack } from '../customers/queries.ts'
-import { type DunnedInvoice, listCustomersToCollect, listDueOfCustomer, listDunned } from '../dunning/queries.ts'
+import {
+  type DunnedInvoice,
+  listCustomersToCollect,
+  listDueOfCustomer,
+  listDunned,
+  updateDunning,
+} from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { mandateProblemOn } from '../payment-methods/mandates.ts'
@@ -144,11 +150,13 @@ async function dueToday(
 ) {
   const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
   const found = way ? tryOf(invoice.dunning, facts) : null
+  // Nothing begins, and nothing of it is given up: the step is wanted until the gateway is released.
+  if (way && found && way.gateway.heldFor !== null) return { way, facts, found: null, isKept: true }
   const isLapsed =
     way && found && isDebit(way) && (await mandateProblemOn(tx, tx.account, way.gateway, way.method, found.on)) !== null
-  if (!isLapsed) return { way, facts, found }
+  if (!isLapsed) return { way, facts, found, isKept: false }
   const without = dayFactsOf(invoice, { today, rules, way: undefined, batches: null })
-  return { way: undefined, facts: without, found: null }
+  return { way: undefined, facts: without, found: null, isKept: false }
 }
 
 /** Begins the tries of a customer that are due: those by card are to be called, those by bank account are lines of batches by then. */
@@ -167,7 +175,9 @@ async function beginTries(
   const begun: Begun[] = []
   const lines: MadeLine[] = []
   for (const invoice of invoices) {
-    const { way, facts, found } = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
+    const day = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
+    const { way, facts, found } = day
+    if (day.isKept) continue
     if (way && found && isDebit(way)) {
       const line = await beginLine(tx, context, invoice, way, { ...found, isByHand: false })
       if (line) lines.push(line)
@@ -200,10 +210,12 @@ async function actFor(
   const due: RunAction[] = []
   const acted: InvoiceId[] = []
   const present = isPaid ? await actionsOfCustomer(tx, customerId, today, daysOf) : found
-  for (const { invoice, facts, actions } of present) {
+  for (const { invoice, facts, actions, isKept } of present) {
     for (const action of actions) due.push({ action, invoice })
     if (actions.length > 0 && facts.batches !== null) acted.push(invoice.id)
-    await saveDunning(tx, invoice, facts, true)
+    // Real time looks with each pass, a clock at the days on which something may come.
+    if (isKept && context.account.clockAt !== null) updateDunning(tx, invoice.id, invoice.dunning, addDays(today, 1))
+    else await saveDunning(tx, invoice, facts, !isKept)
   }
   if (due.length > 0) await runActions(tx, context, customerId, due)
   const lines = acted.length === 0 ? [] : await beginAfterActions(tx, context, acted, daysOf)
@@ -232,16 +244,16 @@ async function beginAfterActions(
 /** Lists the invoices of a customer that something may come to, each with the actions of the day and its dunning once they have run. */
 async function actionsOfCustomer(tx: Transaction, customerId: CustomerId, today: IsoDate, daysOf: DaysOf) {
   const { rules, invoices, wayOfInvoice } = await dueOf(tx, customerId, today)
-  const found: { invoice: DunnedInvoice; facts: KnownDay; actions: Action[] }[] = []
+  const found: { invoice: DunnedInvoice; facts: KnownDay; actions: Action[]; isKept: boolean }[] = []
   for (const invoice of invoices) {
-    const { facts } = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
+    const { facts, isKept } = await dueToday(tx, invoice, await wayOfInvoice(invoice), { today, rules, daysOf })
     let { dunning } = invoice
     const actions: Action[] = []
     for (let next = actionsOf(dunning, facts); next; next = actionsOf(dunning, facts)) {
       actions.push(...next.actions)
       dunning = next.dunning
     }
-    found.push({ invoice: { ...invoice, dunning }, facts, actions })
+    found.push({ invoice: { ...invoice, dunning }, facts, actions, isKept })
   }
   return found
 }

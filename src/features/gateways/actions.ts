@@ -14,10 +14,12 @@ import {
   countGateways,
   deleteGateway,
   drawGatewayId,
+  endHold,
   findGateway,
   type Gateway,
   gatewayUses,
   hasMandates,
+  beginHold,
   insertGateway,
   lockChoices,
   replacePrimaries,
@@ -92,6 +94,20 @@ export async function addGateway(
   const kinds = primaryKindsAfter({ ...input, type: facts.type }, [], body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, id, kinds)
   return recorded(tx, context, 'gateway.created', id)
+}
+
+/** Holds a gateway by hand: no money moves through it until it is released. */
+export async function holdByHand(tx: Transaction, context: RequestContext, { id }: Pick<Gateway, 'id'>): Promise<void> {
+  if ((await beginHold(tx, id, 'by_hand')).length > 0) await recorded(tx, context, 'gateway.updated', id)
+}
+
+/** Lets money move through a held gateway again, whatever held it. */
+export async function releaseGateway(
+  tx: Transaction,
+  context: RequestContext,
+  { id }: Pick<Gateway, 'id'>,
+): Promise<void> {
+  if ((await endHold(tx, id)).length > 0) await recorded(tx, context, 'gateway.updated', id)
 }
 
 /** Gives a new test account its sandbox; `now` is the account's own clock. */

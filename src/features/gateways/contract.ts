@@ -35,6 +35,11 @@ export interface NotSent {
   kind: 'not_sent'
 }
 
+/** The gateway is held: nothing was sent to it, and nothing is before somebody has released it. */
+export interface Held {
+  kind: 'held'
+}
+
 /** The gateway knows nothing under the reference. */
 export interface None {
   kind: 'none'
@@ -70,7 +75,7 @@ export interface RequiresAction {
   url: string | null
 }
 
-export type Outcome = Succeeded | Pending | Declined | RequiresAction | Unknown | NotSent
+export type Outcome = Succeeded | Pending | Declined | RequiresAction | Unknown | NotSent | Held
 
 /** An event in the life of a charge after it had succeeded. The references are unique within the gateway. */
 export interface ChargeChange {
@@ -241,12 +246,12 @@ export interface GatewayAdapter extends GatewayFacts {
   askRefund?(call: GatewayCall, reference: string): Promise<Outcome | None>
 
   /** Builds a batch: the same lines give the same file. A gateway that takes batches has it. */
-  buildBatch?(call: GatewayCall, batch: BatchToBuild): Promise<Built>
+  buildBatch?(call: GatewayCall, batch: BatchToBuild): Promise<Built | Held>
   /**
    * Hands a built batch over; left out: a person does, with the file. The same token is the same batch however often it arrives. Its debits
    * are asked about by `askCharge`, with the payment's identifier as reference.
    */
-  submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent>
+  submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent | Held>
 
   /** Reads a signed report from its raw bytes; undefined: the signature is wrong or its time, compared with real time, too far away. */
   readReport?(

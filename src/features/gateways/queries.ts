@@ -1,8 +1,9 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, MethodKind } from '../../kernel/rails.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { Figure } from '../../platform/metrics.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { GatewayType } from './facts.ts'
 
@@ -18,6 +19,10 @@ export interface GatewayInput {
   debitMethods: BankKind[] | null
 }
 
+/** Reasons for which a gateway is held. */
+export const HOLD_REASONS = ['restore', 'import', 'failover', 'by_hand'] as const
+export type HoldReason = (typeof HOLD_REASONS)[number]
+
 export interface Gateway extends GatewayInput {
   id: Id
   /** A random UUID, by which batches and reports of the gateway name it. */
@@ -30,12 +35,17 @@ export interface Gateway extends GatewayInput {
   primaryKinds: MethodKind[]
   accountCurrencies: string[]
   isOfTestAccount: boolean
+  /** Why no money moves through it; null where it does. */
+  heldFor: HoldReason | null
+  /** When its last hold ended. */
+  releasedAt: Instant | null
   version: number
 }
 
 const columns = (account: AccountId): Fragment => fragment`
   g.gateway_id as "id", g.token, g.type, g.name, g.friendly_name as "friendlyName", g.is_active as "isActive", g.is_four_eyes as "isFourEyes",
   g.currencies, g.debit_methods as "debitMethods", g.settings, g.setting_names as "settingNames", g.version,
+  g.held_for as "heldFor", g.released_at as "releasedAt",
   array(select p.kind from gateway_primaries p where p.account_id = ${account} and p.gateway_id = g.gateway_id order by p.kind) as "primaryKinds",
   array(select c.currency from account_currencies c where c.account_id = ${account} order by c.currency collate "C") as "accountCurrencies",
   (select a.mode = 'test' from accounts a where a.account_id = ${account}) as "isOfTestAccount"`
@@ -50,6 +60,47 @@ export async function holdGatewayByToken(tx: Transaction, account: AccountId, to
   return tx.first<Gateway>(sql`
     select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`)
 }
+
+/** Returns whether no money moves through a gateway now. */
+export const isHeldNow = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (await db.first(sql`
+    select 1 from gateways where account_id = ${account} and gateway_id = ${id} and held_for is not null`)) !==
+  undefined
+
+/** Holds a gateway; one that is held already keeps its reason. */
+export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
+  tx.rows(sql`
+    update gateways set held_for = ${reason}, held_at = clock_timestamp()
+     where account_id = ${tx.account} and gateway_id = ${id} and held_for is null returning 1 as "held"`)
+
+/** Lets money move through a gateway again. */
+export const endHold = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update gateways set held_for = null, held_at = null, released_at = clock_timestamp()
+     where account_id = ${tx.account} and gateway_id = ${id} and held_for is not null returning 1 as "released"`)
+
+/** A gateway through which no money moves. */
+export interface HeldGateway {
+  account: AccountId
+  id: Id
+  type: GatewayType
+  heldFor: HoldReason
+  heldAt: Instant
+}
+
+/** Lists the gateways of all accounts that are held. */
+export const listHeldGateways = (db: Database['unscoped']) =>
+  db.rows<HeldGateway>(sql`
+    select account_id as "account", gateway_id as "id", type, held_for as "heldFor", held_at as "heldAt" from list_held_gateways()`)
+
+/** Holds every gateway of the live accounts, and returns how many were not held before. */
+export const holdLiveGateways = (db: Database['unscoped'], reason: HoldReason): Promise<bigint> =>
+  db.value<bigint>(sql`select hold_live_gateways(${reason}) as "held"`)
+
+/** Counts held gateways for /metrics. */
+export const listHoldFigures = (db: Database['unscoped']) =>
+  db.rows<Figure>(sql`
+    select 'gateways_held' as name, held_for as label, count(*)::double precision as value from list_held_gateways() group by held_for`)
 
 /** Locks which gateway is the first choice for what: changes of the gateways of an account come one after the other. */
 export const lockChoices = (tx: Transaction, account: AccountId) =>

@@ -18,6 +18,8 @@ const gateway = (id: bigint, fields: Partial<Gateway> = {}): Gateway => ({
   primaryKinds: [],
   accountCurrencies: ['USD'],
   isOfTestAccount: true,
+  heldFor: null,
+  releasedAt: null,
   version: 1,
   ...fields,
 })

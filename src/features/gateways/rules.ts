@@ -1,5 +1,6 @@
 import { BANK_KINDS, METHOD_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { gatewayFactsOf, type GatewayFacts } from './facts.ts'
+import { conflict } from '../../kernel/fault.ts'
 import type { Gateway } from './queries.ts'
 
 /** Which gateway takes what, and which is the first choice. */
@@ -25,6 +26,15 @@ export const isEnabled = (settingNames: readonly string[], { needed }: Pick<Gate
 
 export const isReady = (gateway: Gateway): boolean =>
   gateway.isActive && isEnabled(gateway.settingNames, gatewayFactsOf(gateway.type))
+
+/** Throws a conflict where a gateway is held: no money moves through it. */
+export function refuseHeld({ id, heldFor }: Pick<Gateway, 'id' | 'heldFor'>): void {
+  if (heldFor === null) return
+  throw conflict(
+    'gateway_held',
+    `The gateway ${id} is held (${heldFor}): no money moves through it until an operator has looked and released it (perennial gateway release ${id}).`,
+  )
+}
 
 /**
  * Returns the account's first choice for a kind: the ready gateway that was made primary for it, else the only one that takes it. A default falls

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { checkPain008 } from '../../rails/sepa/check-pain008.ts'
 import { settleAfterDays } from '../result-files/settle.ts'
-import type { BatchToBuild, Built, GatewayCall, LineToBuild } from './contract.ts'
+import type { BatchToBuild, Built, Held, GatewayCall, LineToBuild } from './contract.ts'
 import { SEPA_FILE } from './facts.ts'
 import { sepaFile } from './sepa-file.ts'
 import { checkGatewaySettings, readSettings } from './settings.ts'
@@ -54,7 +54,7 @@ const batchOf = (lines: LineToBuild[], rest: Partial<BatchToBuild> = {}): BatchT
   ...rest,
 })
 const build = (batch: BatchToBuild, settings = {}) => sepaFile.buildBatch!(callWith(settings), batch)
-function xmlOf(built: Built): string {
+function xmlOf(built: Built | Held): string {
   if (built.kind !== 'built' || built.file === null) throw new Error(`a file, not ${JSON.stringify(built.kind)}`)
   return built.file.bytes.toString('utf8')
 }

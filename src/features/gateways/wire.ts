@@ -16,9 +16,9 @@ import {
   required,
   word,
 } from '../../platform/wire/read.ts'
-import { outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
+import { orNull, outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
 import { gatewayFactsOf, GATEWAY_TYPES, type GatewayType } from './facts.ts'
-import type { Gateway, GatewayInput } from './queries.ts'
+import { type Gateway, type GatewayInput, HOLD_REASONS } from './queries.ts'
 import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 
 const bankKindsOf = (gateway: Gateway) => BANK_KINDS.filter((kind) => kindsOf(gateway).includes(kind))
@@ -45,6 +45,15 @@ export const gatewayShape = recordShape<Gateway>()('Gateway', {
   isEnabled: [
     outFlag('Whether its Settings are complete, so that it can be used.'),
     ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type)),
+  ],
+  HeldFor: [
+    orNull(
+      outWord(
+        HOLD_REASONS,
+        'Why no money moves through the gateway until an operator releases it: records of money may be missing after a restore, an import or a failover, or it was held by hand. null where it does.',
+      ),
+    ),
+    ({ heldFor }) => heldFor,
   ],
   isPrimary: [outFlag('Whether it is the one that is used first.'), ({ primaryKinds }) => primaryKinds.length > 0],
   isManualRecon: [
@@ -108,6 +117,7 @@ const computed = [
   'isAcceptCC',
   'isAcceptBankDD',
   'isEnabled',
+  'HeldFor',
   'isManualRecon',
 ]
 

@@ -59,6 +59,7 @@ export function payingSection(facts: Facts): Html {
   const amount = formats.money(amountMinor, document.currency)
   if (open === 'confirm') return confirmSection(facts, words)
   if (open === 'unknown') return html`<p class="note">${words.unknown}</p>`
+  if (paying.isLater) return html`<p class="note" role="status">${words.later}</p>`
   return html`${declined !== null && html`<p class="note bad" role="alert">${words.declined[declined] ?? words.declinedOther}</p>`}
 ${debit && html`<p class="note">${words.debit(formats.longDate(debit.on), debit.lastFour)}</p>`}
 ${card && html`<div class="actions"><a class="button" href="${path}/pay">${debit ? words.payByCard(amount) : words.pay(amount)}</a>${newCardLink(facts, words.otherCard)}</div>`}

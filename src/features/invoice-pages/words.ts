@@ -47,6 +47,7 @@ export interface Words {
   nothingToPay: string
   tooMany: string
   unknown: string
+  later: string
   declined: Partial<Record<DeclineClass, string>>
   declinedOther: string
 }
@@ -97,6 +98,7 @@ const en: Words = {
   tooMany: 'Too many cards were entered for this invoice today. Please try again tomorrow, or pay in another way.',
   unknown:
     'Your payment was sent, and its answer is not known yet. It is charged once at most: load this page again in a few minutes.',
+  later: 'No payment by card is taken here at the moment. Please come back later.',
   declined: {
     insufficient_funds: 'The card was declined: there is not enough money on it. Nothing was charged.',
     method_expired: 'The card was declined: it has expired. Nothing was charged.',
@@ -154,6 +156,7 @@ const de: Words = {
     'Heute wurden zu viele Karten für diese Rechnung eingegeben. Bitte versuchen Sie es morgen noch einmal oder zahlen Sie auf anderem Weg.',
   unknown:
     'Ihre Zahlung wurde gesendet, die Antwort steht noch aus. Sie wird höchstens einmal abgebucht: Laden Sie diese Seite in ein paar Minuten neu.',
+  later: 'Hier wird im Augenblick keine Zahlung mit Karte angenommen. Bitte kommen Sie später wieder.',
   declined: {
     insufficient_funds: 'Die Karte wurde abgelehnt: Das Guthaben reicht nicht. Es wurde nichts abgebucht.',
     method_expired: 'Die Karte wurde abgelehnt: Sie ist abgelaufen. Es wurde nichts abgebucht.',

@@ -9,6 +9,7 @@ import { recordChange } from '../events/record.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { refuseHeld } from '../gateways/rules.ts'
 import { addMoneyBack } from '../money/new-money.ts'
 import { sendPaymentHeld } from '../money/payment-queries.ts'
 import { lockedPayment } from '../money/payments.ts'
@@ -33,11 +34,16 @@ export interface RefundCall {
   request: GatewayRefund
 }
 
-/** Finds the gateway of a refund. Throws a conflict where it cannot refund. */
-async function gatewayOf(tx: Transaction, { adapters }: GatewayDeps, payment: PaymentRecord): Promise<Gateway> {
+async function processedBy(tx: Transaction, payment: PaymentRecord): Promise<Gateway> {
   assert(payment.gatewayId !== null, `a gateway processed payment ${payment.id}`)
   const gateway = await findGateway(tx, tx.account, payment.gatewayId)
   assert(gateway, `gateway ${payment.gatewayId} exists`)
+  return gateway
+}
+
+/** Finds the gateway of a refund. Throws a conflict where it cannot refund. */
+async function gatewayOf(tx: Transaction, { adapters }: GatewayDeps, payment: PaymentRecord): Promise<Gateway> {
+  const gateway = await processedBy(tx, payment)
   if (!adapters.get(gateway.type)?.refund)
     throw conflict(
       'refund_by_hand',
@@ -63,6 +69,7 @@ export async function beginRefund(
 ): Promise<RefundCall> {
   const amountMinor = amountToRefund(payment, askedMinor, await getLeftOfCharge(tx, payment))
   const gateway = await gatewayOf(tx, deps, payment)
+  refuseHeld(gateway)
   const { now, today } = context.moment
   const { customerId, currency } = payment
   const wanted = { paymentId: payment.id, customerId, amountMinor, currency, dated: today, begunAt: now }
@@ -114,7 +121,7 @@ export async function askRefund(deps: GatewayDeps, context: RequestContext, of: 
       message: 'The gateway did not receive the refund.',
       on: today,
     }
-  return isSent(refund, now) ? sendRefund(deps, context, of) : { kind: 'not_sent' }
+  return isSent(refund, gateway, now) ? sendRefund(deps, context, of) : { kind: 'not_sent' }
 }
 
 /** Locks the customer of a refund, and loads it with its payment. */
@@ -140,8 +147,10 @@ export async function finishRefund(
       return succeed(tx, context, refund, payment, outcome.on)
     case 'declined':
       return endHold(tx, context, refund, outcome)
+    case 'held':
+      return wait(tx, context, refund, refund.lastAnswer)
     case 'not_sent':
-      if (!isSent(refund, context.moment.now))
+      if (!isSent(refund, await processedBy(tx, payment), context.moment.now))
         return endHold(tx, context, refund, {
           message: 'The refund never reached the gateway.',
           on: context.moment.today,
@@ -159,7 +168,7 @@ async function wait(
   tx: Transaction,
   { moment }: RequestContext,
   refund: PaymentRefund,
-  lastAnswer: NonNullable<PaymentRefund['lastAnswer']>,
+  lastAnswer: PaymentRefund['lastAnswer'],
 ): Promise<PaymentRefund> {
   const waiting = {
     ...refund,

@@ -17,6 +17,7 @@ import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
 import { checkBatches } from './batches.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
+import { checkHolds } from './holds.ts'
 import { checkProcesses } from './processes.ts'
 import { checkEnd } from './seal.ts'
 import { clientConfig, CONNECTIONS_BESIDE_POOL } from '../database/open-database.ts'
@@ -160,6 +161,7 @@ async function checkServer(
     ...(await checkSales(client, server)),
     ...(await checkFilesToSendAgain(client, server)),
     ...(server.isSuperuser || server.isAppMember ? await checkBatches(client, new Date().toISOString()) : []),
+    ...(server.isSuperuser || server.isAppMember ? await checkHolds(client) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkProcesses(client, connectionsOf(server, config)) : []),
   ]

@@ -132,6 +132,8 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const mark = isEmbedded ? restoredMarkOf(dataFolderAt(config.dataDir).cluster) : undefined
     const isRestored = mark !== undefined && existsSync(mark)
     await settleUpdates(db, isRestored)
+    // What was charged after the copy was made is not in it.
+    if (isRestored) await db.unscoped.rows(sql`select hold_live_gateways('restore')`)
     if (isRestored) rmSync(mark)
     let isClosing = false
     void home.ended?.then((reason) => {

@@ -14,6 +14,8 @@ interface Words {
   /** Leads from a refusal to the page itself. */
   again: string
   refusals: Record<RefusedStatus, { title: string; text: string }>
+  /** In place of the text of 409 where no money moves through a gateway at present. */
+  held: { title: string; text: string }
 }
 
 const en: Words = {
@@ -63,6 +65,10 @@ const en: Words = {
       title: 'Please try again shortly',
       text: 'The service cannot answer at the moment. Nothing has been lost; try again in a minute.',
     },
+  },
+  held: {
+    title: 'Please come back later',
+    text: 'No payment is taken here at the moment, and nothing was charged.',
   },
 }
 
@@ -116,6 +122,10 @@ const de: Words = {
       title: 'Bitte gleich noch einmal',
       text: 'Der Dienst kann im Augenblick nicht antworten. Es ist nichts verloren; versuchen Sie es in einer Minute wieder.',
     },
+  },
+  held: {
+    title: 'Bitte kommen Sie später wieder',
+    text: 'Hier wird im Augenblick keine Zahlung angenommen, und es wurde nichts abgebucht.',
   },
 }
 

@@ -1,0 +1,103 @@
+import { listBatches } from '../features/batches/queries.ts'
+import { holdByHand, releaseGateway } from '../features/gateways/actions.ts'
+import { findGateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
+import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
+import { backgroundContext, momentOf, type RequestContext } from '../kernel/context.ts'
+import { missing } from '../kernel/fault.ts'
+import type { AccountId, Id } from '../kernel/ids.ts'
+import type { Database } from '../platform/database/database.ts'
+import { type CommandContext, withDatabase } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import { printJson, printLine } from './output.ts'
+
+/** `perennial gateway hold` and `release`: whether money moves through a gateway. */
+
+async function contextOf(db: Database, id: AccountId): Promise<RequestContext> {
+  const account = await getAccount(db.reader(id), id)
+  return backgroundContext(account, momentOf(account, Date.now), { actor: 'command line' })
+}
+
+/** Finds the account of a gateway, which a command names alone. */
+async function accountOf(db: Database, gateway: Id): Promise<AccountId> {
+  for (const { id } of await listAllAccounts(db.unscoped)) if (await findGateway(db.reader(id), id, gateway)) return id
+  throw missing('gateway_unknown', `There is no gateway ${gateway}.`)
+}
+
+/** Holds a gateway of a live or a test account at once. */
+export async function holdGatewayCommand(context: CommandContext, gateway: Id): Promise<number> {
+  const held = await withDatabase(context, async (db) => {
+    const account = await accountOf(db, gateway)
+    const about = await contextOf(db, account)
+    await db.transaction(account, (tx) => holdByHand(tx, about, { id: gateway }))
+    const found = await findGateway(db.reader(account), account, gateway)
+    return { account, heldFor: found?.heldFor ?? null }
+  })
+  if (context.isJson) printJson({ gatewayID: gateway, AccountID: held.account, HeldFor: held.heldFor })
+  else printLine(`No money moves through gateway ${gateway} of account ${held.account} now (${held.heldFor}).`)
+  return EXIT.done
+}
+
+/** A batch that this database has not handed over: its bank may have got it all the same. */
+interface Unsubmitted {
+  token: string
+  state: string
+  actionDate: string
+  lines: number
+}
+
+interface Released extends Pick<HeldGateway, 'account' | 'id' | 'type' | 'heldFor'> {
+  unsubmitted: Unsubmitted[]
+}
+
+const UNSUBMITTED_MAX = 1_000
+
+async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promise<Unsubmitted[]> {
+  const reader = db.reader(account)
+  const gateway = await findGateway(reader, account, id)
+  const filter = { state: undefined, gatewayToken: gateway?.token, from: undefined, to: undefined, passed: null }
+  const batches = await listBatches(reader, account, filter, { fromId: 0n, skip: 0 }, UNSUBMITTED_MAX)
+  return batches
+    .filter(({ state, lineCount }) => lineCount > 0 && (state === 'open' || state === 'failed' || state === 'build'))
+    .map(({ token, state, actionDate, lineCount }) => ({ token, state, actionDate, lines: lineCount }))
+}
+
+/** Releases a gateway, or each that is held, and lists what was not handed over by what this database knows. */
+export async function releaseGatewaysCommand(context: CommandContext, gateway: Id | undefined): Promise<number> {
+  const released = await withDatabase(context, async (db): Promise<Released[]> => {
+    const held = (await listHeldGateways(db.unscoped)).filter(({ id }) => gateway === undefined || id === gateway)
+    if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
+    const done: Released[] = []
+    for (const one of held) {
+      const about = await contextOf(db, one.account)
+      const unsubmitted = await unsubmittedOf(db, one)
+      await db.transaction(one.account, (tx) => releaseGateway(tx, about, one))
+      done.push({ ...one, unsubmitted })
+    }
+    return done
+  })
+  if (context.isJson) printJson(released.map(asJson))
+  else if (released.length === 0)
+    printLine(gateway === undefined ? 'No gateway is held.' : `Gateway ${gateway} is not held.`)
+  else for (const one of released) printReleased(one)
+  return EXIT.done
+}
+
+const asJson = ({ id, account, heldFor, unsubmitted }: Released) => ({
+  gatewayID: id,
+  AccountID: account,
+  WasHeldFor: heldFor,
+  Unsubmitted: unsubmitted.map(({ token, state, actionDate, lines }) => ({
+    BatchToken: token,
+    State: state,
+    ActionDate: actionDate,
+    Lines: lines,
+  })),
+})
+
+function printReleased({ id, account, heldFor, unsubmitted }: Released): void {
+  printLine(`Money moves again through gateway ${id} of account ${account}, which was held (${heldFor}).`)
+  if (unsubmitted.length === 0) return
+  printLine('  These batches are not handed over by what this database knows: compare them with what the bank got.')
+  for (const { token, state, actionDate, lines } of unsubmitted)
+    printLine(`  ${token}  ${state}, for ${actionDate}, ${lines} ${lines === 1 ? 'line' : 'lines'}`)
+}
