@@ -96,3 +96,24 @@ test.skipIf(!hasSystemd)('the unit leaves the service little that it could do (n
   // Throws where the exposure is above the threshold, in tenths.
   execFileSync('systemd-analyze', ['security', '--offline=yes', '--threshold=20', unitFile()], { stdio: 'pipe' })
 })
+
+test('several services and workers have the same settings, all of which are known, and the balancer asks each whether it is ready', () => {
+  const { services } = parse(read('deploy/compose-several.yaml'), { merge: true })
+  const own = Object.entries<any>(services).filter(([, { image }]) => image === 'perennial')
+  expect(own.map(([name, { command }]) => [name, command[0]])).toEqual([
+    ['one', 'serve'],
+    ['two', 'serve'],
+    ['work-one', 'work'],
+    ['work-two', 'work'],
+  ])
+  const known = new Set([...read('.env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name))
+  const shared = own.map(([, { environment }]) => {
+    expect(Object.keys(environment).filter((name) => !known.has(name))).toEqual([])
+    const { BACKUP_DIR: _dir, BACKUP_KEEP: _keep, ...others } = environment
+    return others
+  })
+  expect(new Set(shared.map((one) => JSON.stringify(one))).size).toBe(1)
+  const asked = [...read('deploy/haproxy.cfg').matchAll(/^ {2}server (\S+) \S+:3000$/gm)].map(([, name]) => name)
+  expect(asked).toEqual(['one', 'two'])
+  expect(read('deploy/haproxy.cfg')).toContain('uri /readyz')
+})

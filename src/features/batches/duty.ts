@@ -16,7 +16,7 @@ import { isAwaitingRelease } from './rules.ts'
 
 /** Building batches in the background: by a lane of its own, and as a moved clock lives through its days. */
 
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 20_000
 const BATCHES_A_LOOK = 100
 /** Batches that wait for their gateways at a time: one that does not answer holds up few others. */
 const AT_A_TIME = 8

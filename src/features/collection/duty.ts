@@ -20,7 +20,7 @@ export interface CollectionDeps extends Omit<DayDeps, 'db'> {
   hasMailServer?: boolean
 }
 
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 20_000
 /** Accounts whose gateways are asked at a time: one that is slow delays no other account until as many are. */
 const ACCOUNTS_AT_ONCE = 8
 const ACTOR = 'collection'

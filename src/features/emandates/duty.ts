@@ -19,7 +19,7 @@ import { KEEPING_TIMES } from './rules.ts'
 
 /** Background work on mandates: their PDFs are made, and those that are old are forgotten. */
 
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 20_000
 const FORGET_EVERY_MS = 3_600_000
 const FIRST = { account: 0n, id: 0n }
 

@@ -24,7 +24,7 @@ import { sendSandboxReports } from './sandbox-sender.ts'
 
 /** The work on reports: by duties for accounts that follow real time, and for one whose clock is moved by whoever moves it. */
 
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 20_000
 /** The numbers of rows that a look returns at most. */
 const REPORTS_A_LOOK = 100
 const ACCOUNTS_A_LOOK = 100

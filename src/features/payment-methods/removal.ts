@@ -35,7 +35,7 @@ import type { StoredMethod } from './queries.ts'
 /** Removing cards at their gateways: written down with the change that asks for it, done by a job that tries again. */
 
 const DAY_MS = 86_400_000
-const LOOK_EVERY_MS = 30_000
+const LOOK_EVERY_MS = 20_000
 /** The number of rows that a look returns at most. */
 const ROWS_A_LOOK = 100
 /** Removals that wait for their gateways at a time: a gateway that does not answer holds up few others. */

@@ -168,7 +168,7 @@ async function checkServer(
 }
 
 const connectionsOf = ({ connections }: Server, { databasePool }: Config) => ({
-  ofProcess: databasePool + CONNECTIONS_BESIDE_POOL,
+  ofProcess: { serve: databasePool + CONNECTIONS_BESIDE_POOL.serve, work: databasePool + CONNECTIONS_BESIDE_POOL.work },
   ofServer: connections,
   spare: SPARE_CONNECTIONS,
 })
@@ -255,13 +255,14 @@ function checkServerSettings(server: Server, { databasePool, databaseUrl }: Conf
       ),
     )
   // The service and each worker are a process of their own.
-  const wanted = (1 + workers) * (databasePool + CONNECTIONS_BESIDE_POOL)
+  const { serve, work } = CONNECTIONS_BESIDE_POOL
+  const wanted = databasePool + serve + workers * (databasePool + work)
   const processes = workers === 1 ? 'service and worker' : `service and ${workers} workers`
   if (wanted + SPARE_CONNECTIONS > server.connections)
     findings.push(
       doubtful(
         'DATABASE_POOL',
-        `${wanted} connections (${processes}, ${CONNECTIONS_BESIDE_POOL} each for reads and long operations) of the ${server.connections} that the server has`,
+        `${wanted} connections (${processes}, with those for reads and long operations) of the ${server.connections} that the server has`,
         databaseUrl === undefined
           ? 'lower DATABASE_POOL or start fewer workers, or use a server of your own (DATABASE_URL)'
           : 'lower DATABASE_POOL, or raise max_connections',

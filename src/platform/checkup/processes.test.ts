@@ -19,7 +19,7 @@ const listed = (id: string, settings: Record<string, string>, wish: Partial<List
   ...wish,
 })
 
-const ROOM = { ofProcess: 28, ofServer: 100, spare: 10 }
+const ROOM = { ofProcess: { serve: 34, work: 16 }, ofServer: 100, spare: 10 }
 
 test('processes that agree are counted by kind and version, and nothing is told where none is live', () => {
   expect(processFindings([], ROOM)).toEqual([])
@@ -35,7 +35,7 @@ test('processes that agree are counted by kind and version, and nothing is told 
   expect(processFindings([...live, listed('d', {})], ROOM)).toMatchObject([
     {
       state: 'warn',
-      text: expect.stringContaining('up to 112 connections of the 100'),
+      text: expect.stringContaining('up to 118 connections of the 100'),
       mend: expect.stringContaining('max_connections'),
     },
   ])

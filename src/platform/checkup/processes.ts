@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { differencesTo, sentenceOf } from '../processes/equal-settings.ts'
-import type { ListedProcess } from '../processes/queries.ts'
+import type { ListedProcess, ProcessKind } from '../processes/queries.ts'
 import { doubtful, fine, type Finding } from './finding.ts'
 
 /** The live processes on a database, and whether they agree in what must be equal. */
@@ -20,9 +20,9 @@ export async function checkProcesses(client: pg.Client, connections: Connections
   )
 }
 
-/** Connections that one process opens at most, those of the server, and those to be left for the command line and a backup. */
+/** Connections that one process of each kind opens at most, those of the server, and those to be left for the command line and a backup. */
 export interface Connections {
-  ofProcess: number
+  ofProcess: Readonly<Record<ProcessKind, number>>
   ofServer: number
   spare: number
 }
@@ -53,7 +53,7 @@ export function processFindings(
       ]
     }),
   )
-  const wanted = live.length * ofProcess
+  const wanted = live.reduce((sum, { kind }) => sum + ofProcess[kind], 0)
   const text = `live on this database: ${there}; together they open up to ${wanted} connections of the ${ofServer} that the server has`
   const count =
     wanted + spare > ofServer

@@ -86,8 +86,16 @@ export function clientConfig(
 /** By which operators find the connection of the watch. */
 export const WATCH_NAME = 'perennial watch'
 
-/** How many connections one process opens beside those of DATABASE_POOL, with that of the watch. */
-export const CONNECTIONS_BESIDE_POOL = LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + 1
+const WATCH = 1
+/** Of the nightly copy. */
+const COPY = 1
+
+/** How many connections a process of a kind opens at most beside those of DATABASE_POOL. */
+export const CONNECTIONS_BESIDE_POOL: Readonly<Record<'serve' | 'work', number>> = {
+  serve: LANES + CREDENTIAL_LANES + READS + LONG_CONNECTIONS + WATCH,
+  // Of look-ups only the sandbox makes some.
+  work: LANES + COPY + WATCH,
+}
 
 /** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
