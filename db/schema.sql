@@ -3594,8 +3594,8 @@ AS $function$
 begin
   return query
     select i.account_id, i.card_intent_id from card_intents i
-     where i.closed_at is null and i.held_until < clock_timestamp()
-       and (not i.is_keyed or i.created_at < clock_timestamp() - interval '24 hours')
+     where i.closed_at is null and (i.held_until <= moment() or i.held_until > moment(interval '5 minutes' + '10 minutes'))
+       and (not i.is_keyed or i.created_at < moment('-24 hours'))
      order by i.created_at limit 100;
 end $function$
 ;
@@ -3630,8 +3630,8 @@ begin
      where a.clock_at is null
        and (exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today)
          or exists (select 1 from collection_tries t where t.account_id = a.account_id and t.state = 'open' and not t.is_line
-              and not coalesce(t.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-              and not coalesce(t.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false))
+              and (t.leased_until is null or t.leased_until <= moment() or t.leased_until > moment(interval '30 seconds' + '10 minutes'))
+              and (t.next_try_at is null or t.next_try_at <= moment() or t.next_try_at > moment(interval '1 hour' + '10 minutes')))
          or exists (select 1 from payment_batches b
               where b.account_id = a.account_id and b.state in ('open', 'failed')
                 and (b.is_service_made or b.passed_for is distinct from b.action_date)))
@@ -3713,7 +3713,7 @@ begin
      where (v.finished_at is null or v.finished_at < since)
        and not exists (select 1 from leases l
                         where l.account_id = a.account_id and l.name = 'verification'
-                          and l.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds')
+                          and l.leased_until > moment() and l.leased_until <= moment(interval '30 seconds' + '10 minutes'))
      order by v.finished_at nulls first, a.account_id limit 100;
 end $function$
 ;
@@ -3732,7 +3732,7 @@ declare
   last_account bigint := 0;
 begin
   return query select distinct o.account_id from outbox o where o.status = 'sending'
-    and not coalesce(o.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false);
+    and (o.leased_until is null or o.leased_until <= moment() or o.leased_until > moment(interval '30 seconds' + '10 minutes'));
   loop
     select o.account_id, o.next_try_at into head from outbox o
      where o.next_try_at is not null and o.account_id > last_account
@@ -3836,8 +3836,8 @@ begin
       select b.account_id, b.batch_id, row_number() over (partition by b.account_id order by b.batch_id) as turn
         from payment_batches b join accounts a on a.account_id = b.account_id
        where b.state = 'build' and (a.clock_at is null or not b.needs_release or b.released_at is not null)
-         and not coalesce(b.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-         and not coalesce(b.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+         and (b.leased_until is null or b.leased_until <= moment() or b.leased_until > moment(interval '30 seconds' + '10 minutes'))
+         and (b.next_try_at is null or b.next_try_at <= moment() or b.next_try_at > moment(interval '1 hour' + '10 minutes'))) as w
      order by w.turn, w.account_id limit 100;
 end $function$
 ;
@@ -3878,7 +3878,7 @@ begin
       select s.account_id, s.charge_id, s.next_ask_at, row_number() over (partition by s.account_id order by s.next_ask_at) as turn
         from capture_sales s
        where s.next_ask_at <= clock_timestamp()
-         and not coalesce(s.leased_until between clock_timestamp() and clock_timestamp() + interval '2 minutes', false)) as w
+         and (s.leased_until is null or s.leased_until <= moment() or s.leased_until > moment(interval '2 minutes' + '10 minutes'))) as w
      order by w.turn, w.next_ask_at limit 100;
 end $function$
 ;
@@ -3992,9 +3992,9 @@ begin
   return query
     with held as (
       select l.* from leases l
-       where l.kind is not null and l.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds'),
+       where l.kind is not null and l.leased_until > moment() and l.leased_until <= moment(interval '30 seconds' + '10 minutes')),
     unfinished as (
-      select r.*, coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) as is_held
+      select r.*, (r.leased_until is not null and r.leased_until > moment() and r.leased_until <= moment(interval '30 seconds' + '10 minutes')) as is_held
         from billing_runs r where r.finished_at is null),
     found as (
       select h.account_id, h.kind,
@@ -4080,7 +4080,7 @@ AS $function$
 begin
   return query
     select distinct p.account_id, p.billing_run_id from billing_run_parts p
-     where not coalesce(p.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) limit 100;
+     where (p.leased_until is null or p.leased_until <= moment() or p.leased_until > moment(interval '30 seconds' + '10 minutes')) limit 100;
 end $function$
 ;
 revoke all on function list_runs_with_parts from public;
@@ -4142,8 +4142,8 @@ begin
       select r.account_id, r.billing_run_id, r.created_at, row_number() over (partition by r.account_id order by r.created_at) as turn
         from billing_runs r
        where r.finished_at is null
-         and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-         and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+         and (r.leased_until is null or r.leased_until <= moment() or r.leased_until > moment(interval '30 seconds' + '10 minutes'))
+         and (r.next_try_at is null or r.next_try_at <= moment() or r.next_try_at > moment(interval '1 hour' + '10 minutes'))) as w
      order by w.turn, w.created_at limit 100;
 end $function$
 ;
@@ -4163,8 +4163,8 @@ begin
       select r.account_id, r.card_removal_id, r.created_at, row_number() over (partition by r.account_id order by r.created_at) as turn
         from card_removals r
        where r.finished_at is null
-         and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-         and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+         and (r.leased_until is null or r.leased_until <= moment() or r.leased_until > moment(interval '30 seconds' + '10 minutes'))
+         and (r.next_try_at is null or r.next_try_at <= moment() or r.next_try_at > moment(interval '1 hour' + '10 minutes'))) as w
      order by w.turn, w.created_at limit 100;
 end $function$
 ;
@@ -4184,8 +4184,8 @@ begin
       select r.account_id, r.gateway_report_id, row_number() over (partition by r.account_id order by r.gateway_report_id) as turn
         from gateway_reports r join accounts a on a.account_id = r.account_id
        where r.finished_at is null and a.clock_at is null
-         and not coalesce(r.leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false)
-         and not coalesce(r.next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)) as w
+         and (r.leased_until is null or r.leased_until <= moment() or r.leased_until > moment(interval '30 seconds' + '10 minutes'))
+         and (r.next_try_at is null or r.next_try_at <= moment() or r.next_try_at > moment(interval '1 hour' + '10 minutes'))) as w
      where w.turn <= 20 order by w.turn, w.account_id limit 100;
 end $function$
 ;
@@ -4342,6 +4342,18 @@ end $function$
 ;
 revoke all on function list_young_tables from public;
 grant execute on function list_young_tables to perennial_app;
+
+CREATE OR REPLACE FUNCTION moment(after interval DEFAULT '00:00:00'::interval)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return clock_timestamp() + after;
+end $function$
+;
+revoke all on function moment from public;
+grant execute on function moment to perennial_app;
 
 CREATE OR REPLACE FUNCTION own_by_account(table_name name, rights text)
  RETURNS void
@@ -4531,7 +4543,7 @@ AS $function$
 begin
   return query
     with unfinished as (
-      select cause, done, total, created_at, started_at, coalesce(leased_until between clock_timestamp() and clock_timestamp() + interval '30 seconds', false) as is_held
+      select cause, done, total, created_at, started_at, (leased_until is not null and leased_until > moment() and leased_until <= moment(interval '30 seconds' + '10 minutes')) as is_held
         from billing_runs where finished_at is null),
     current_accounts as (
       select a.account_id, a.scheduled_on, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone

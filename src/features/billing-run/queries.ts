@@ -1,6 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { isHeld } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
 import { fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
@@ -60,7 +61,7 @@ export const findClockMove = (db: Queryable, account: AccountId) =>
   db.first<{ id: Id; until: Instant }>(sql`
     select billing_run_id as "id", moves_to as "until" from billing_runs
      where account_id = ${account} and finished_at is null and moves_to is not null and failure is null
-       and leased_until > clock_timestamp()
+       and ${isHeld('leased_until')}
      order by billing_run_id desc limit 1`)
 
 /** Writes what became of a run that moved a clock, unless that is known. */

@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { UNTIL } from '../../platform/database/lease.ts'
+import { isOver, UNTIL } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 
 /** Customers of one pass of a run that one worker at a time bills: after the first identifier, up to the last. */
@@ -33,15 +33,13 @@ export const replaceSlices = async (
 export const deleteSlices = (tx: Transaction, runId: Id) =>
   tx.rows(sql`delete from billing_run_parts where account_id = ${tx.account} and billing_run_id = ${runId}`)
 
-const IS_HELD = fragment`coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)`
-
 /** Takes a slice that nobody holds, under a lease; undefined where there is none. */
 export const leaseSlice = (tx: Transaction, runId: Id, holder: string) =>
   tx.first<RunSlice>(sql`
     update billing_run_parts set holder = ${holder}::uuid, leased_until = ${UNTIL}
      where account_id = ${tx.account} and billing_run_id = ${runId} and last_customer_id = (
              select last_customer_id from billing_run_parts
-              where account_id = ${tx.account} and billing_run_id = ${runId} and not ${IS_HELD}
+              where account_id = ${tx.account} and billing_run_id = ${runId} and ${isOver('leased_until')}
               order by last_customer_id limit 1 for update skip locked)
     returning billing_run_id as "runId", day, phase, after_customer_id as "afterId", last_customer_id as "lastId", holder`)
 

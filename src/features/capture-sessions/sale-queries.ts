@@ -1,6 +1,7 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { isHeld, isOver } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { CaptureSession, SaleState } from './queries.ts'
 
@@ -36,15 +37,16 @@ export interface Sale {
   asks: number
 }
 
+/** A call outlives this no more: it is given up after a minute. */
+const LEASE = '2 minutes'
+const UNTIL = fragment`moment('2 minutes')`
+
 const COLUMNS = fragment`
   charge_id as "chargeId", capture_session_id as "sessionId", gateway_id as "gatewayId", currency, amount_minor as "amountMinor", method,
   begun_at as "begunAt", state, charged_on as "chargedOn", gateway_reference as "gatewayReference", confirm_by is not null as "awaitsCustomer",
-  coalesce(confirm_by <= clock_timestamp(), false) as "isConfirmingOver", confirm_url as "confirmUrl", was_unanswered as "wasUnanswered",
+  confirm_by is not null and confirm_by <= moment() as "isConfirmingOver", confirm_url as "confirmUrl", was_unanswered as "wasUnanswered",
   silent_since as "silentSince", is_silence_announced as "isSilenceAnnounced", refund_id as "refundId", refund_state as "refundState", asks,
-  coalesce(leased_until between clock_timestamp() and clock_timestamp() + interval '2 minutes', false) as "isAsked"`
-
-/** A call outlives this no more: it is given up after a minute. */
-const LEASE = fragment`clock_timestamp() + interval '2 minutes'`
+  ${isHeld('leased_until', LEASE)} as "isAsked"`
 
 /** Draws the identifier of a sale, which its card is sealed under. */
 export const drawChargeId = (tx: Transaction): Promise<Id> =>
@@ -56,19 +58,23 @@ export async function insertSale(
   session: CaptureSession,
   sale: { chargeId: Id; method: Buffer; gatewayToken: string | null; begunAt: Instant },
 ): Promise<Sale> {
-  const written = await tx.one<Sale>(sql`
+  await tx.rows(sql`
     insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, gateway_token,
                                begun_at, silent_since, state,
                                leased_until, next_ask_at)
     values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
-            ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${LEASE}, clock_timestamp()) returning ${COLUMNS}`)
+            ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${UNTIL}, moment())`)
   await tx.rows(sql`
     update capture_sessions set charge_id = ${sale.chargeId} where account_id = ${tx.account} and capture_session_id = ${session.id}`)
-  return written
+  return getSale(tx, tx.account, sale.chargeId)
 }
 
-export const findSale = (db: Queryable, account: AccountId, chargeId: Id) =>
-  db.first<Sale>(sql`select ${COLUMNS} from capture_sales where account_id = ${account} and charge_id = ${chargeId}`)
+const saleOf = (account: AccountId, chargeId: Id) => sql`
+  select ${COLUMNS} from capture_sales where account_id = ${account} and charge_id = ${chargeId}`
+
+export const findSale = (db: Queryable, account: AccountId, chargeId: Id) => db.first<Sale>(saleOf(account, chargeId))
+
+const getSale = (db: Queryable, account: AccountId, chargeId: Id) => db.one<Sale>(saleOf(account, chargeId))
 
 export const lockSale = (tx: Transaction, chargeId: Id) =>
   tx.first<Sale>(sql`
@@ -80,13 +86,14 @@ export const findSaleOfRefund = (db: Queryable, account: AccountId, gatewayId: I
     select ${COLUMNS} from capture_sales where account_id = ${account} and gateway_id = ${gatewayId} and refund_id = ${refundId}`)
 
 /** Claims a sale of which something is to be asked; undefined where another is at it, or its wait is not over. With `isAll` waits do not count. */
-export const claimSale = (tx: Transaction, chargeId: Id, isAll: boolean) =>
-  tx.first<Sale>(sql`
-    update capture_sales set leased_until = ${LEASE}
-     where account_id = ${tx.account} and charge_id = ${chargeId} and next_ask_at is not null
-       and not coalesce(leased_until between clock_timestamp() and ${LEASE}, false)
-       ${isAll ? fragment`` : fragment`and next_ask_at <= clock_timestamp()`}
-    returning ${COLUMNS}`)
+export async function claimSale(tx: Transaction, chargeId: Id, isAll: boolean): Promise<Sale | undefined> {
+  const claimed = await tx.first<object>(sql`
+    update capture_sales set leased_until = ${UNTIL}
+     where account_id = ${tx.account} and charge_id = ${chargeId} and next_ask_at is not null and ${isOver('leased_until', LEASE)}
+       ${isAll ? fragment`` : fragment`and next_ask_at <= moment()`}
+    returning charge_id`)
+  return claimed && getSale(tx, tx.account, chargeId)
+}
 
 /** Lets go of a sale, or of its refund, whose outcome is not known yet. */
 export const putOffSale = (
@@ -96,7 +103,7 @@ export const putOffSale = (
 ) =>
   tx.rows(sql`
     update capture_sales set was_unanswered = ${to.wasUnanswered}, silent_since = ${to.silentSince}, asks = ${asks + 1}, leased_until = null,
-      next_ask_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+      next_ask_at = moment(interval '1 second' * ${to.waitSeconds}::integer)
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
 /** Notes that a person was shown that the gateway of a sale has fallen silent. */

@@ -91,17 +91,20 @@ const COLUMNS = fragment`
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
   was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince", is_line as "isLine", replaced,
-  awaits_customer as "awaitsCustomer", confirm_url as "confirmUrl", new_card as "newCard",
-  coalesce(leased_until between clock_timestamp() - interval '1 minute' and ${UNTIL}, false) as "isAsked"`
+  awaits_customer as "awaitsCustomer", confirm_url as "confirmUrl", new_card as "newCard"`
+
+/** The condition that a try is being asked, also for a minute after its lease. */
+const IS_ASKED = fragment`
+  (leased_until is not null and leased_until > moment('-1 minute') and leased_until <= moment(interval '30 seconds' + '10 minutes')) as "isAsked"`
 
 export const findTry = (db: Queryable, account: AccountId, paymentId: Id) =>
   db.first<Try>(sql`
-    select ${COLUMNS} from collection_tries where account_id = ${account} and payment_id = ${paymentId}`)
+    select ${COLUMNS}, ${IS_ASKED} from collection_tries where account_id = ${account} and payment_id = ${paymentId}`)
 
 /** Lists the tries of an invoice, the oldest first. */
 export const listTries = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
   db.rows<Try>(sql`
-    select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId} order by payment_id`)
+    select ${COLUMNS}, ${IS_ASKED} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId} order by payment_id`)
 
 /**
  * Builds the SQL of whether the money of a try was received and is lost. Rule: its charge's payments that are received, less refunds that came back, come to less than
@@ -131,7 +134,7 @@ export const listAttempts = async (db: Queryable, account: AccountId, invoiceId:
       select t.*, p.amount_minor as "amountMinor", case when t."isLine" then p.dated else t."begunOn" end as "begunOn", b.token::text as "batchToken", ${isLost(account)} as "isLost",
              coalesce(c.class, l.returned_class) as "lostClass", coalesce(c.code, l.returned_code) as "lostCode",
              coalesce(c.message, l.returned_reason, p.fail_reason) as "lostMessage"
-        from (select ${COLUMNS} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId}) t
+        from (select ${COLUMNS}, ${IS_ASKED} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId}) t
         join payments p on p.account_id = ${account} and p.payment_id = t."paymentId"
         left join batch_lines l on l.account_id = ${account} and l.payment_id = t."paymentId"
         left join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
@@ -173,7 +176,7 @@ export function sendTry(tx: Transaction, t: NewTry): Try {
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
       ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
       ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${t.newCard === null ? null : JSON.stringify(t.newCard)}::jsonb, ${!t.isLine},
-      ${t.isLine ? fragment`null` : fragment`clock_timestamp() + interval '30 seconds'`})`)
+      ${t.isLine ? fragment`null` : UNTIL})`)
   const unknown = { state: 'open', class: null, code: null, message: null, knownOn: null } as const
   const uncalled = {
     wasUnanswered: false,
@@ -188,7 +191,7 @@ export function sendTry(tx: Transaction, t: NewTry): Try {
 /** Lists open tries that nobody is at and whose wait is over, the oldest first; with `isAll` those that wait too. */
 export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean, limit: number) =>
   db.rows<Try>(sql`
-    select ${COLUMNS} from collection_tries
+    select ${COLUMNS}, ${IS_ASKED} from collection_tries
      where account_id = ${account} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
      order by payment_id limit ${limit}`)
 
@@ -197,11 +200,11 @@ export const claimTry = (tx: Transaction, paymentId: Id, isAll: boolean) =>
   tx.first<Try>(sql`
     update collection_tries set ${CLAIMED}
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
-    returning ${COLUMNS}`)
+    returning ${COLUMNS}, true as "isAsked"`)
 
 export const lockTry = (tx: Transaction, paymentId: Id) =>
   tx.first<Try>(sql`
-    select ${COLUMNS} from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} for update`)
+    select ${COLUMNS}, ${IS_ASKED} from collection_tries where account_id = ${tx.account} and payment_id = ${paymentId} for update`)
 
 /** Lets go of a try whose outcome is not known, until a wait is over. */
 export const putOffTry = (
@@ -216,7 +219,7 @@ export const putOffTry = (
   tx.rows(sql`
     update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
       silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false},
-      confirm_url = ${to.confirmUrl ?? null}, leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${to.waitSeconds}::integer
+      confirm_url = ${to.confirmUrl ?? null}, leased_until = null, next_try_at = moment(interval '1 second' * ${to.waitSeconds}::integer)
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
 /** Writes the outcome of a try, without waiting, and forgets its card. */
@@ -227,7 +230,7 @@ export const closeTry = (
 ): void =>
   tx.send(sql`
     update collection_tries set state = ${to.state}, class = ${to.class}, code = ${to.code}, message = ${to.message},
-      known_on = ${to.knownOn}, new_card = null, confirm_url = null, ${LET_GO}, finished_at = clock_timestamp()
+      known_on = ${to.knownOn}, new_card = null, confirm_url = null, ${LET_GO}, finished_at = moment()
      where account_id = ${tx.account} and payment_id = ${paymentId}`)
 
 /** An open try by a line of a batch, with what is announced to its payer. */

@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints } from '../../platform/database/columns.ts'
-import { UNTIL } from '../../platform/database/lease.ts'
+import { isOver, UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './types.ts'
@@ -140,7 +140,7 @@ export const listDueDeliveries = (
            b.event_id is not null as "isBehind", b.first_try_at as "heldSince"
       from (select delivery_id, event_id, type, record_id, is_ordered, tries from webhook_deliveries
              where ${of(tx.account, webhookId)} and state = 'waiting' and next_try_at <= ${now}
-               and not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)
+               and ${isOver('leased_until')}
              order by next_try_at, delivery_id limit ${limit}) as due
       left join lateral (
         select e.event_id, e.first_try_at from webhook_deliveries e

@@ -57,7 +57,7 @@ export const claimReport = (tx: Transaction, id: Id) =>
 /** Finishes a report: it was applied, or there is a reason why it could not be. */
 export const finishReport = (tx: Transaction, id: Id, reason: string | null) =>
   tx.rows(sql`
-    update gateway_reports set finished_at = clock_timestamp(), reason = ${reason}, ${LET_GO}
+    update gateway_reports set finished_at = moment(), reason = ${reason}, ${LET_GO}
      where account_id = ${tx.account} and gateway_report_id = ${id}`)
 
 export const reports = leasedRows({ relation: 'gateway_reports', id: 'gateway_report_id' })

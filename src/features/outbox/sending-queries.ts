@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { UNTIL } from '../../platform/database/lease.ts'
+import { isOver, UNTIL } from '../../platform/database/lease.ts'
 import { arrayLiteral, fragment, sql } from '../../platform/database/sql.ts'
 import { type Stored, withTexts } from './invoice-mail.ts'
 import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from './queries.ts'
@@ -45,8 +45,6 @@ export interface ClaimedMail {
   /** It was too old when a sender first could take it, and none has had it before. */
   isStale: boolean
 }
-
-const IS_LAPSED = fragment`not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)`
 
 /**
  * Claims mails that are due, the longest waiting first: each counts a try from here on. A Message-ID of an account without any address gets the
@@ -107,7 +105,7 @@ export const lockLostMails = (tx: Transaction, limit: number) =>
   tx.rows<LostMail>(sql`
     select outbox_id as "id", holder, to_address as "to", open_addresses as "open", taken_at as "takenAt", document_kind as "documentKind",
            document_id as "documentId", tries, handed_over_at is not null as "isHandedOver"
-      from outbox where account_id = ${tx.account} and status = 'sending' and ${IS_LAPSED}
+      from outbox where account_id = ${tx.account} and status = 'sending' and ${isOver('leased_until')}
      order by outbox_id limit ${limit} for update skip locked`)
 
 const claimOf = (account: AccountId, { id, holder }: Pick<ClaimedMail, 'id' | 'holder'>) =>
@@ -123,7 +121,7 @@ export const renewClaims = (tx: Transaction, mails: readonly ClaimedMail[]) =>
 /** Writes that the body leaves now. False: the claim is lost, or the mail is gone, and it must not leave. */
 export const markHandedOver = async (tx: Transaction, mail: ClaimedMail): Promise<boolean> =>
   (await tx.first(sql`
-    update outbox set handed_over_at = clock_timestamp(), leased_until = ${UNTIL}
+    update outbox set handed_over_at = moment(), leased_until = ${UNTIL}
      where ${claimOf(tx.account, mail)} and status = 'sending' returning outbox_id`)) !== undefined
 
 /** Outcome of a try. */

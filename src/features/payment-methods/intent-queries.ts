@@ -22,7 +22,7 @@ const INTENT = fragment`
   i.closed_at is null as "isOpen"`
 
 /** A request waits for its gateway no longer than this; until then nobody else looks after its intent. */
-const HELD = fragment`clock_timestamp() + interval '5 minutes'`
+const HELD = fragment`moment('5 minutes')`
 
 /** Writes an intent; with `invoiceId` it is to pay that invoice. */
 export const insertIntent = (
@@ -32,14 +32,14 @@ export const insertIntent = (
 ): Promise<Id> =>
   tx.value<Id>(sql`
     insert into card_intents (account_id, customer_id, gateway_id, reference, is_keyed, invoice_id, held_until, created_at)
-    values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, clock_timestamp())
+    values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, moment())
     returning card_intent_id as "id"`)
 
 /** Counts the cards that were entered to pay an invoice within the last 24 hours. */
 export const countCardsOfInvoice = (tx: Transaction, invoice: InvoiceId) =>
   tx.count(sql`
     select count(*) as "n" from card_intents
-     where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > clock_timestamp() - interval '24 hours'`)
+     where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > moment('-24 hours')`)
 
 /** Locks an intent; undefined for one that was forgotten. */
 export const lockIntent = (tx: Transaction, id: Id) =>
@@ -51,9 +51,7 @@ export const holdIntent = (tx: Transaction, id: Id) =>
   tx.rows(sql`update card_intents set held_until = ${HELD} where account_id = ${tx.account} and card_intent_id = ${id}`)
 
 export const closeIntent = (tx: Transaction, id: Id) =>
-  tx.rows(
-    sql`update card_intents set closed_at = clock_timestamp() where account_id = ${tx.account} and card_intent_id = ${id}`,
-  )
+  tx.rows(sql`update card_intents set closed_at = moment() where account_id = ${tx.account} and card_intent_id = ${id}`)
 
 /** Locks the open intents of a customer. */
 export const lockIntentsOf = (tx: Transaction, customer: CustomerId) =>
@@ -82,7 +80,7 @@ export interface CardRemoval {
 export const insertRemoval = (tx: Transaction, removal: Omit<CardRemoval, 'id'>) =>
   tx.rows(sql`
     insert into card_removals (account_id, gateway_id, gateway_token, reference, created_at)
-    values (${tx.account}, ${removal.gatewayId}, ${removal.gatewayToken}, ${removal.reference}, clock_timestamp())`)
+    values (${tx.account}, ${removal.gatewayId}, ${removal.gatewayToken}, ${removal.reference}, moment())`)
 
 /** The channel on which workers learn of cards to be removed. */
 export const REMOVAL_CHANNEL = 'card_removal'
@@ -139,7 +137,7 @@ export async function takeToken(
 /** Notes that the gateway is about to be asked to remove the card of a claimed removal. */
 export const noteRemoving = (tx: Transaction, removal: Id, { gatewayToken }: CardAtGateway) =>
   tx.rows(sql`
-    update card_removals set gateway_token = ${gatewayToken}, asked_at = clock_timestamp()
+    update card_removals set gateway_token = ${gatewayToken}, asked_at = moment()
      where account_id = ${tx.account} and card_removal_id = ${removal}`)
 
 /** Lists removals that wait for a worker, of all accounts. */
@@ -157,6 +155,6 @@ export const claimRemoval = (tx: Transaction, id: Id) =>
 /** Notes that nothing is left to be removed. The row stays for some days, because of the moment at which the gateway was asked. */
 export const finishRemoval = (tx: Transaction, id: Id) =>
   tx.rows(sql`
-    update card_removals set finished_at = clock_timestamp(), ${LET_GO} where account_id = ${tx.account} and card_removal_id = ${id}`)
+    update card_removals set finished_at = moment(), ${LET_GO} where account_id = ${tx.account} and card_removal_id = ${id}`)
 
 export const removals = leasedRows({ relation: 'card_removals', id: 'card_removal_id' })

@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from './database.ts'
-import { UNTIL } from './lease.ts'
+import { isOver, UNTIL } from './lease.ts'
 import { fragment, namesOf, sql } from './sql.ts'
 
 /**
@@ -15,8 +15,7 @@ const WAIT_SECONDS_MAX = 3600
 
 /** The condition that a row may be claimed: it is not finished, nobody holds it, and it does not wait after a failure. */
 export const IS_FREE = fragment`finished_at is null
-  and not coalesce(leased_until between clock_timestamp() and ${UNTIL}, false)
-  and not coalesce(next_try_at between clock_timestamp() and clock_timestamp() + interval '1 hour', false)`
+  and ${isOver('leased_until')} and ${isOver('next_try_at', '1 hour')}`
 
 /** The assignment that claims a row, or renews its lease. */
 export const CLAIMED = fragment`leased_until = ${UNTIL}`
@@ -48,7 +47,7 @@ export function leasedRows(table: { relation: string; id: string }) {
         update ${relation} set attempts = attempts + 1 where account_id = ${tx.account} and ${id} = ${row} returning attempts`)
       const waitSeconds = Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), WAIT_SECONDS_MAX)
       await tx.rows(sql`
-        update ${relation} set leased_until = null, next_try_at = clock_timestamp() + interval '1 second' * ${waitSeconds}::integer
+        update ${relation} set leased_until = null, next_try_at = moment(interval '1 second' * ${waitSeconds}::integer)
          where account_id = ${tx.account} and ${id} = ${row}`)
       return { attempts, waitSeconds }
     },

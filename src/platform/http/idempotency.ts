@@ -3,7 +3,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
-import { IS_HELD, releaseLease, takeLease, underLease } from '../database/lease.ts'
+import { isHeld, releaseLease, takeLease, underLease } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Envelope, SealedPlace, Sealer } from '../envelope/envelope.ts'
 import type { Answer } from './answer.ts'
@@ -100,7 +100,7 @@ export async function takeKey(
 const findKept = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) =>
   db.one<KeptRow>(sql`
     select exists (select 1 from leases
-                    where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${IS_HELD}) as "isLeased",
+                    where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${isHeld('leases.leased_until')}) as "isLeased",
            k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
       from (values (1)) always
       left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})

@@ -4,7 +4,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Database } from '../database/database.ts'
 import { type Lease, releaseLease } from '../database/lease.ts'
 import { type LongKind, processName } from './kinds.ts'
-import { findLongLease, type LongState, takeLongLease, updateLongLease } from './queries.ts'
+import { findLongLease, type LongState, startLongLease, takeLongLease, updateLongLease } from './queries.ts'
 
 /**
  * Presence of a long operation: a row that all processes see while it waits or runs. Its holder writes into it every few seconds how far it is; the row
@@ -75,10 +75,7 @@ function presenceOf(db: Writing, account: AccountId, lease: Lease, now: LongStat
     isAbout: (id) => {
       now.about = id
     },
-    runs: async () => {
-      now.state = 'running'
-      await write()
-    },
+    runs: async () => void (await db.transaction(account, (tx) => startLongLease(tx, lease))),
     end: async () => {
       clearInterval(timer)
       await db.transaction(account, (tx) => releaseLease(tx, lease)).catch(() => {})

@@ -1,7 +1,7 @@
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Database, Transaction } from '../database/database.ts'
-import { IS_HELD, type Lease, UNTIL } from '../database/lease.ts'
+import { isHeld, isOver, type Lease, UNTIL } from '../database/lease.ts'
 import { sql } from '../database/sql.ts'
 import type { Figure } from '../metrics.ts'
 import type { LongKind } from './kinds.ts'
@@ -23,22 +23,30 @@ export const takeLongLease = async (
   { kind, process, state, about, done, total }: LongState & { kind: LongKind; process: string },
 ): Promise<boolean> =>
   (await tx.first(sql`
+    update leases set holder = ${holder}, leased_until = ${UNTIL}, state = ${state}, about = ${about}, begun_at = moment(), done = ${done},
+           total = ${total}, process = ${process}
+     where account_id = ${tx.account} and name = ${name} and ${isOver('leased_until')} returning holder`)) !==
+    undefined ||
+  (await tx.first(sql`
     insert into leases (account_id, name, holder, leased_until, kind, state, about, begun_at, done, total, process)
-    values (${tx.account}, ${name}, ${holder}, ${UNTIL}, ${kind}, ${state}, ${about}, clock_timestamp(), ${done}, ${total}, ${process})
-    on conflict (account_id, name) do update set holder = excluded.holder, leased_until = excluded.leased_until, state = excluded.state,
-      about = excluded.about, begun_at = excluded.begun_at, done = excluded.done, total = excluded.total, process = excluded.process
-     where not (${IS_HELD})
-    returning holder`)) !== undefined
+    values (${tx.account}, ${name}, ${holder}, ${UNTIL}, ${kind}, ${state}, ${about}, moment(), ${done}, ${total}, ${process})
+    on conflict (account_id, name) do nothing returning holder`)) !== undefined
 
-/** Renews the lease of a long operation with how it is now. `begun_at` is the moment at which its present state began. */
+/** Renews the lease of a long operation with how far it is. */
 export const updateLongLease = (
   tx: Transaction,
   { name, holder }: Lease,
-  { state, about, done, total }: LongState,
+  { about, done, total }: Omit<LongState, 'state'>,
 ): Promise<unknown[]> =>
   tx.rows(
-    sql`update leases set leased_until = ${UNTIL}, about = ${about}, done = ${done}, total = ${total},
-               begun_at = case when state = ${state} then begun_at else clock_timestamp() end, state = ${state}
+    sql`update leases set leased_until = ${UNTIL}, about = ${about}, done = ${done}, total = ${total}
+         where account_id = ${tx.account} and name = ${name} and holder = ${holder}`,
+  )
+
+/** Notes that a long operation no longer waits for its place. `begun_at` is the moment at which its present state began. */
+export const startLongLease = (tx: Transaction, { name, holder }: Lease): Promise<unknown[]> =>
+  tx.rows(
+    sql`update leases set leased_until = ${UNTIL}, state = 'running', begun_at = moment()
          where account_id = ${tx.account} and name = ${name} and holder = ${holder}`,
   )
 
@@ -46,7 +54,7 @@ export const updateLongLease = (
 export const findLongLease = (tx: Transaction, name: string) =>
   tx.first<LongState & { begunAt: Instant }>(sql`
     select state, about, done, total, begun_at as "begunAt" from leases
-     where account_id = ${tx.account} and name = ${name} and kind is not null and ${IS_HELD}`)
+     where account_id = ${tx.account} and name = ${name} and kind is not null and ${isHeld('leased_until')}`)
 
 /** Long operation of any process. */
 export interface ListedOperation {
