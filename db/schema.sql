@@ -1520,11 +1520,21 @@ create table list_watermarks (
 );
 alter table list_watermarks enable row level security;
 
+create table maintenance (
+  holder text not null,
+  until timestamp with time zone not null,
+  constraint maintenance_pkey PRIMARY KEY (holder),
+  constraint maintenance_holder_check CHECK ((holder = ANY (ARRAY['operator'::text, 'migration'::text])))
+);
+alter table maintenance enable row level security;
+
 create table migrations (
   version integer not null,
   name text not null,
   hash text not null,
   applied_at timestamp with time zone default now() not null,
+  least integer,
+  program text,
   constraint migrations_pkey PRIMARY KEY (version)
 );
 alter table migrations enable row level security;
@@ -3089,6 +3099,22 @@ end $function$
 revoke all on function begin_days from public;
 grant execute on function begin_days to perennial_app;
 
+CREATE OR REPLACE FUNCTION begin_maintenance(wanted_holder text, seconds integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  insert into maintenance (holder, until) values (wanted_holder, clock_timestamp() + make_interval(secs => seconds))
+    on conflict (holder) do update set until = excluded.until;
+  perform pg_notify('watch', '');
+  return maintenance_until();
+end $function$
+;
+revoke all on function begin_maintenance from public;
+grant execute on function begin_maintenance to perennial_app;
+
 CREATE OR REPLACE FUNCTION count_due(due_table text, day_column text, zones text[], days date[], count_max integer)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -3430,6 +3456,22 @@ end $function$
 ;
 revoke all on function draw_account_id from public;
 grant execute on function draw_account_id to perennial_app;
+
+CREATE OR REPLACE FUNCTION end_maintenance(wanted_holder text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  delete from maintenance m where m.holder = wanted_holder;
+  if wanted_holder = 'operator' and pg_try_advisory_xact_lock(7305861200411) then delete from maintenance; end if;
+  perform pg_notify('watch', '');
+  return maintenance_until();
+end $function$
+;
+revoke all on function end_maintenance from public;
+grant execute on function end_maintenance to perennial_app;
 
 CREATE OR REPLACE FUNCTION find_gateway_by_token(gateway_token uuid)
  RETURNS TABLE(account_id bigint, gateway_id bigint)
@@ -4343,6 +4385,19 @@ end $function$
 revoke all on function list_young_tables from public;
 grant execute on function list_young_tables to perennial_app;
 
+CREATE OR REPLACE FUNCTION maintenance_until()
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return (select max(m.until) from maintenance m where m.until > clock_timestamp());
+end $function$
+;
+revoke all on function maintenance_until from public;
+grant execute on function maintenance_until to perennial_app;
+
 CREATE OR REPLACE FUNCTION moment(after interval DEFAULT '00:00:00'::interval)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -4401,6 +4456,19 @@ end $function$
 ;
 revoke all on function replace_wrapped from public;
 grant execute on function replace_wrapped to perennial_app;
+
+CREATE OR REPLACE FUNCTION schema_least()
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return (select max(coalesce(m.least, m.version)) from migrations m);
+end $function$
+;
+revoke all on function schema_least from public;
+grant execute on function schema_least to perennial_app;
 
 CREATE OR REPLACE FUNCTION seal_list(list_name text)
  RETURNS integer
@@ -4812,7 +4880,10 @@ begin
     'timeline', server_timeline,
     'flushed', case when is_writing then pg_current_wal_flush_lsn()::text end,
     'isReadOnly', current_setting('transaction_read_only') = 'on',
-    'nowMs', extract(epoch from clock_timestamp()) * 1000);
+    'nowMs', extract(epoch from clock_timestamp()) * 1000,
+    'schema', (select max(m.version) from migrations m),
+    'least', schema_least(),
+    'maintenanceSeconds', extract(epoch from maintenance_until() - clock_timestamp()));
 end $function$
 ;
 revoke all on function watch from public;

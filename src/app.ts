@@ -106,6 +106,7 @@ import { answersSince } from './platform/database/watch.ts'
 import { Outage } from './platform/outage.ts'
 import { Places } from './platform/places.ts'
 import { SlowRequests } from './platform/http/slow-requests.ts'
+import { Underway } from './platform/underway.ts'
 import { type SteadyClock, steadyClock } from './platform/steady-clock.ts'
 import { addServicePages } from './platform/http/service-pages.ts'
 
@@ -161,6 +162,8 @@ export interface App {
   workerStatus: Metrics['workerStatus']
   /** Makes the service not ready, and every answer close its connection: a balancer sends the next requests elsewhere. */
   beginDraining(): void
+  /** Whether no request is under way, and nothing that one has begun. */
+  isAtRest(): boolean
   /** Writes down what is kept in memory for a moment: last use of keys. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -380,11 +383,21 @@ function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
   return makeDrawing({ root, log, fonts })
 }
 
-/** Makes the clock of spans, and what knows whether the service is on its way out, and whether the database is away. */
+/** Makes the clock of spans, and what knows whether the service is on its way out, whether the database is away, and whether anything is under way. */
 const timesOf = ({ db, log, clock = steadyClock }: AppDeps) => ({
   clock,
   draining: { hasBegun: false },
+  underway: new Underway(),
   outage: new Outage({ log, counted: 'requests', answersSince: (momentMs) => answersSince(db.readiness(), momentMs) }),
+})
+
+/** Makes what a process asks the service about on its way out, or before it comes to rest. */
+const controlsOf = ({
+  underway,
+  draining,
+}: Pick<HttpDeps, 'underway' | 'draining'>): Pick<App, 'isAtRest' | 'beginDraining'> => ({
+  isAtRest: () => underway.isNone,
+  beginDraining: () => (draining.hasBegun = true),
 })
 
 export async function buildApp(deps: AppDeps): Promise<App> {
@@ -454,7 +467,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     runFinished: metrics.runFinished,
     workerStatus: metrics.workerStatus,
     flush: authenticator.flushLastUse,
-    beginDraining: () => (times.draining.hasBegun = true),
+    ...controlsOf(times),
     close: async () => {
       times.outage.stop()
       await server.close()

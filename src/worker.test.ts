@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Admission } from './platform/database/admission.ts'
 import type { Database } from './platform/database/database.ts'
 import { unavailable } from './platform/database/failures.ts'
 import type { Duty } from './platform/duty.ts'
@@ -16,8 +17,9 @@ function notifying() {
     return async () => void hearing.delete(channel)
   }
   const clocks = { clockOffsetMs: 0 }
-  const db = { listen, watched: async () => {}, readiness: () => clocks } as unknown as Database
-  return { db, notify: (channel: string) => hearing.get(channel)?.(), hearing, clocks }
+  const admission = new Admission()
+  const db = { listen, watched: async () => {}, readiness: () => clocks, admission } as unknown as Database
+  return { db, notify: (channel: string) => hearing.get(channel)?.(), hearing, clocks, admission }
 }
 
 const started = (duties: Duty[], { db } = notifying(), log = pino({ level: 'silent' })) =>
@@ -171,4 +173,26 @@ test('an outage of the database is one line for all duties, and so is its end', 
   await vi.advanceTimersByTimeAsync(2000)
   expect(lines.slice(2)).toMatchObject([{ level: 50 }])
   await worker.stop()
+})
+
+test('in maintenance a duty stops at its next step, none begins, and the worker is at rest; afterwards they begin within a second, however seldom they look', async () => {
+  const bell = notifying()
+  let begun = 0
+  let step = () => {}
+  const run: Duty['run'] = async (_deps, goOn) => {
+    begun += 1
+    await new Promise<void>((resolve) => (step = resolve))
+    goOn()
+    begun += 100
+  }
+  const worker = await started([{ name: 'seldom', everyMs: 3_600_000, run }], bell)
+  await vi.advanceTimersByTimeAsync(0)
+  bell.admission.learn({ least: 1, maintenanceSeconds: 60 })
+  expect([begun, worker.isAtRest()]).toEqual([1, false])
+  step()
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect([begun, worker.isAtRest()]).toEqual([1, true])
+  bell.admission.learn({ least: 1, maintenanceSeconds: null })
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([begun, worker.isAtRest()]).toEqual([2, false])
 })

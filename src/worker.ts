@@ -1,8 +1,10 @@
 import { CLOCKS_APART_MS } from './platform/database/clock-offset.ts'
+import { isRefusal } from './platform/database/admission.ts'
 import { isCancelled, isOutage } from './platform/database/failures.ts'
 import type { Duty, DutyDeps } from './platform/duty.ts'
 import { Outage } from './platform/outage.ts'
 import { steadyClock } from './platform/steady-clock.ts'
+import { Underway } from './platform/underway.ts'
 import { within } from './platform/within.ts'
 
 /**
@@ -11,6 +13,8 @@ import { within } from './platform/within.ts'
  */
 
 export interface Worker {
+  /** Whether no round of a duty is under way. */
+  isAtRest(): boolean
   /** Lets each duty end at its next step, and waits for them, 25 seconds at most; the rest waits for the next worker. */
   stop(): Promise<void>
 }
@@ -26,8 +30,10 @@ export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Prom
   // Before that nobody knows how far the clocks are apart.
   await deps.db.watched()
   const outage = new Outage({ log: deps.log, counted: 'rounds' })
-  const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, outage)))
+  const underway = new Underway()
+  const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, { outage, underway })))
   return {
+    isAtRest: () => underway.isNone,
     stop: async () => {
       outage.stop()
       const running = new Set(started.map(({ name }) => name))
@@ -44,7 +50,11 @@ export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Prom
 /** Returns whether the clocks agree well enough to know which day it is; if not, the watch has reported that. */
 const areClocksClose = ({ db }: DutyDeps): boolean => Math.abs(db.readiness().clockOffsetMs) <= CLOCKS_APART_MS.duties
 
-async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
+/** How often a duty looks whether work is taken again. */
+const CLOSED_LOOK_MS = 1_000
+
+async function startDuty(deps: DutyDeps, duty: Duty, { outage, underway }: { outage: Outage; underway: Underway }) {
+  const isClosed = () => deps.db.admission.state !== undefined
   let isStopping = false
   let isCalled = false
   let endSleep = () => {}
@@ -54,13 +64,13 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
     endSleep()
   }
   const goOn = () => {
-    if (isStopping) throw new Stopped()
+    if (isStopping || isClosed()) throw new Stopped()
   }
   const stopListening = duty.wakesOn === undefined ? undefined : await deps.db.listen(duty.wakesOn, wake)
 
   const sleep = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, duty.everyMs)
+      const timer = setTimeout(resolve, isClosed() ? Math.min(CLOSED_LOOK_MS, duty.everyMs) : duty.everyMs)
       endSleep = () => {
         clearTimeout(timer)
         resolve()
@@ -68,13 +78,17 @@ async function startDuty(deps: DutyDeps, duty: Duty, outage: Outage) {
     })
 
   async function round(): Promise<void> {
+    if (areClocksClose(deps) && !isClosed()) await underway.during(runOnce)
+  }
+
+  async function runOnce(): Promise<void> {
     const beganAtMs = steadyClock()
-    if (!areClocksClose(deps)) return
     try {
       if ((await duty.run(deps, goOn)) === 'again') wake()
       outage.isOver(beganAtMs)
     } catch (error) {
-      if (isStopping && (isOutage(error) || isCancelled(error)))
+      // Whoever migrates ends connections on which something is still done.
+      if ((isStopping || isClosed()) && (isOutage(error) || isCancelled(error) || isRefusal(error)))
         deps.log.info({ duty: duty.name }, 'a statement of a duty was ended, because the worker stops')
       else if (isOutage(error)) outage.met(error)
       else if (!(error instanceof Stopped))

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { NOT_ANSWERED } from '../src/platform/database/watch.ts'
+import { Admission } from '../src/platform/database/admission.ts'
 import { makeMetrics } from '../src/platform/metrics.ts'
 
 /** The files of deploy/, which other programs read: systemd, Prometheus and Grafana. */
@@ -33,6 +34,7 @@ async function shownNames(): Promise<Set<string>> {
     db: {
       poolState: () => ({ total: 0, idle: 0, waiting: 0 }),
       readiness: () => NOT_ANSWERED,
+      admission: new Admission(),
     },
     readFigures: async () => [],
     clock: () => 0,

@@ -44,8 +44,12 @@ export interface Absence {
  * Opens the database of a running service, or starts it for the time of the command. Throws a StartFailure where there is none, unless
  * the command is one that makes things.
  */
-export async function openForCommand(context: CommandContext, absent: Absence): Promise<OpenDatabase> {
-  const { config, root } = context
+export async function openForCommand(
+  context: CommandContext,
+  absent: Absence,
+  { inMaintenance = false } = {},
+): Promise<OpenDatabase> {
+  const { config, root, version } = context
   if (absent.makes && config.databaseUrl === undefined && !hasDatabase(config.dataDir)) {
     refuseHalfRestored(dataFolderAt(config.dataDir))
     if (config.logLevel !== 'silent')
@@ -53,7 +57,8 @@ export async function openForCommand(context: CommandContext, absent: Absence): 
     // Key and database come together, so that a missing key always means a lost one.
     findOrMakeEncryptionKeys(config)
   }
-  return openService(config, { root, ownership: absent.makes ? 'any' : 'present', log: quietLog(context) })
+  const ownership = absent.makes ? 'any' : 'present'
+  return openService(config, { root, version, ownership, inMaintenance, log: quietLog(context) })
 }
 
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */

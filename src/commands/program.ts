@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander'
 import type { Instant, IsoDate } from '../kernel/calendar.ts'
 import type { Id } from '../kernel/ids.ts'
 import { LEVEL_MINUTES, LOG_LEVELS, type LogLevel } from '../platform/log-level.ts'
-import { type CommandContext, commandContext } from './context.ts'
+import { commandContext } from './context.ts'
 import {
   comingInstantValue,
   countValue,
@@ -15,10 +15,10 @@ import {
   nameValue,
   processValue,
 } from './option-values.ts'
+import { addUpgrading } from './program-upgrading.ts'
+import { account, json, type Run, type Runner } from './shared-options.ts'
 
 /** The words of the command line. A command's own code is loaded when it is called: serving must start fast, and help needs no database. */
-
-type Run = (context: CommandContext) => Promise<number>
 
 export interface ProgramDeps {
   root: string
@@ -45,6 +45,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   const run = (options: { json?: boolean }, work: Run): Promise<void> =>
     work(commandContext(deps.root, deps.version, options.json === true)).then(deps.ended)
   addServing(program, run)
+  addUpgrading(program, run)
   addBilling(program, run)
   addChecking(program, run, deps)
   addRunning(program, run)
@@ -63,11 +64,6 @@ export function buildProgram(deps: ProgramDeps): Command {
   addSeeding(program, run)
   return program
 }
-
-type Runner = (options: { json?: boolean }, work: Run) => Promise<void>
-
-const json = () => new Option('--json', 'answer as JSON on one line')
-const account = () => new Option('--account <id>', 'the account; not needed while there is just one').argParser(idValue)
 
 const WORKERS_MAX = 16
 const LEVEL_MINUTES_MAX = 1_440
@@ -95,13 +91,6 @@ function addServing(program: Command, run: Runner): void {
     .addOption(new Option('--of-service').hideHelp())
     .action((options: { json?: boolean; workers: number; ofService?: boolean }) =>
       run(options, async (context) => (await import('./work.ts')).workCommand(context, options)),
-    )
-  program
-    .command('migrate')
-    .description('bring the database up to date, and start nothing')
-    .addOption(json())
-    .action((options: { json?: boolean }) =>
-      run(options, async (context) => (await import('./migrate.ts')).migrateCommand(context)),
     )
 }
 

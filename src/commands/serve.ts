@@ -53,7 +53,13 @@ export async function serveCommand(
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
-    presence = presenceOf(context, opened, { kind: 'serve', log, level, envelope })
+    presence = presenceOf(context, opened, {
+      kind: 'serve',
+      log,
+      level,
+      envelope,
+      isAtRest: () => app?.isAtRest() ?? true,
+    })
     await presence.begin()
     const fonts = fontsAtStart(config, log)
     const serving = await appOf(context, opened.db, { ...calling, ownSeal, fonts }, log)

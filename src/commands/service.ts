@@ -39,6 +39,7 @@ export const openForService = async (
   const database = databaseUrl === undefined ? 'embedded' : 'server'
   const opened = await openService(context.config, {
     root: context.root,
+    version: context.version,
     ownership: given.ownership,
     isBackground: given.isBackground ?? false,
     hasCallers: given.hasCallers,
@@ -74,9 +75,24 @@ export const openForService = async (
 export const presenceOf = (
   { config, version }: Pick<CommandContext, 'config' | 'version'>,
   { db, schema }: Pick<OpenDatabase, 'db' | 'schema'>,
-  { kind, log, level, envelope }: { kind: ProcessKind; log: Logger; level: ChangedLevel; envelope: Envelope },
+  {
+    kind,
+    log,
+    level,
+    envelope,
+    isAtRest,
+  }: { kind: ProcessKind; log: Logger; level: ChangedLevel; envelope: Envelope; isAtRest: () => boolean },
 ): ProcessPresence =>
   new ProcessPresence(
-    { db, log: { debug: (message) => log.debug(message), warn: (message) => log.warn(message) }, level },
+    {
+      db,
+      isAtRest,
+      level,
+      log: {
+        debug: (message) => log.debug(message),
+        info: (message) => log.info(message),
+        warn: (message) => log.warn(message),
+      },
+    },
     { kind, version, schema, settings: hashedSettings(config, kind, envelope) },
   )

@@ -39,7 +39,13 @@ export async function workCommand(context: CommandContext, { ofService = false, 
   let presence: ProcessPresence | undefined
   try {
     const envelope = await opened.openEnvelope()
-    presence = presenceOf(context, opened, { kind: 'work', log, level, envelope })
+    presence = presenceOf(context, opened, {
+      kind: 'work',
+      log,
+      level,
+      envelope,
+      isAtRest: () => worker?.isAtRest() ?? true,
+    })
     await presence.begin()
     const adapters = makeAdapters({ db: opened.db, envelope })
     const { outboundAllow: allow } = context.config

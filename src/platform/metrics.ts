@@ -36,7 +36,7 @@ export interface Figure {
 }
 
 export interface MetricsDeps {
-  db: Pick<Database, 'poolState' | 'readiness'>
+  db: Pick<Database, 'poolState' | 'readiness' | 'admission'>
   /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
   readFigures(): Promise<Figure[]>
   /** Asks for the age of the newest nightly copy in seconds, infinite where there is none; left out: none is made. */
@@ -195,7 +195,7 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, slow, ignored, grouped, invoiced, failed, runSeconds, moves } = counters(registers)
-  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset } = gauges(registers)
+  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset, maintenance } = gauges(registers)
   copyAge.remove()
   workerMemory.remove()
   const setFigures = figureGauges(registers)
@@ -254,6 +254,7 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
       const found = await figures()
       up.set(found ? 1 : 0)
+      maintenance.set(db.admission.state === 'maintenance' ? 1 : 0)
       const { clockOffsetMs, moves: moved } = db.readiness()
       clockOffset.set(clockOffsetMs / 1000)
       moves.inc(moved - countedMoves)
@@ -354,6 +355,11 @@ const gauges = (registers: Registry[]) => ({
   clockOffset: new Gauge({
     name: 'perennial_clock_offset_seconds',
     help: 'By how much the clock of the database server is ahead of that of this machine',
+    registers,
+  }),
+  maintenance: new Gauge({
+    name: 'perennial_maintenance',
+    help: 'Whether the service is in maintenance and takes no work: 1, else 0',
     registers,
   }),
   copyAge: new Gauge({

@@ -89,8 +89,8 @@ async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<vo
   }
 }
 
-export const openTestDatabase = (connection: Connection): Database =>
-  openDatabase(connection, { role: APP_ROLE, poolSize: 6 })
+export const openTestDatabase = (connection: Connection, about: { knows?: number } = {}): Database =>
+  openDatabase(connection, { role: APP_ROLE, poolSize: 6, ...about })
 
 let oneHash: string | undefined
 /** Stored form of a password, whichever it is: hashed once by each process that runs tests. */
@@ -121,12 +121,14 @@ export async function startTestService(
     hashesPasswords?: boolean
     /** A database that there is; left out: a new one. */
     connection?: Connection
+    /** The newest migration that the program knows; left out: it works on any schema. */
+    knows?: number
     /** The key of a database that there is; left out: TEST_KEY. */
     key?: Buffer
   } = {},
 ): Promise<TestService> {
   const connection = options.connection ?? (await createTestDatabase())
-  const db = openTestDatabase(connection)
+  const db = openTestDatabase(connection, options.knows === undefined ? {} : { knows: options.knows })
   const realClock = options.now ?? Date.now
   // As every start of the service does.
   await settleUpdates(db)

@@ -5,6 +5,7 @@ import type { Account, Caller } from '../../src/kernel/context.ts'
 import { Bodies } from '../../src/platform/http/body-bounds.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { LongOperations } from '../../src/platform/long/long-operations.ts'
+import { Underway } from '../../src/platform/underway.ts'
 import { Places } from '../../src/platform/places.ts'
 import { GroupedWrites } from '../../src/platform/http/grouped-writes.ts'
 import { idempotencySecrets } from '../../src/platform/http/idempotency.ts'
@@ -71,6 +72,7 @@ export function probeServer(
       log: pino({ level: 'silent' }),
       draining: { hasBegun: false },
       outage: { met: () => {}, isStopping: false },
+      underway: new Underway(),
       realClock: Date.now,
       publicUrl: undefined,
       trustProxy: false,

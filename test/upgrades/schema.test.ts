@@ -76,5 +76,5 @@ test('an older database is refused if it is newer than what this program knows o
   await withOwner(older, (client) =>
     client.query(`insert into perennial.migrations (version, name, hash) values (9000, '9000_later.sql', '')`),
   )
-  await expect(upgrade(older)).rejects.toThrow('The database has migration 9000')
+  await expect(upgrade(older)).rejects.toThrow('The database needs a program that knows migration 9000')
 })

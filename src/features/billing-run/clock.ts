@@ -30,6 +30,8 @@ export interface ClockWish {
   onProgress?: (day: IsoDate, totals: RunTotals) => void
   /** Learns how many of the days to go through are done. */
   onDays?: (done: number, total: number) => void
+  /** Ends the move at its next step when it is aborted. */
+  gone?: AbortSignal | undefined
 }
 
 /** A clock that follows real time has gone on since it was read: a value of a moment ago is still its present one. */
@@ -136,11 +138,13 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
     while (moment) {
       await setClock(deps, begun, moment.now)
       reached = moment.today
-      const work = workOn(deps, account.id, runId, target, { moment, totals, actor: wish.actor })
+      const onChunk = () => wish.gone?.throwIfAborted()
+      const work = workOn(deps, account.id, runId, target, { moment, totals, actor: wish.actor, onChunk })
       await billUntil(work, reached)
       await workAfterDay(deps, account, moment, wish.actor, totals)
       wish.onProgress?.(reached, totals)
       wish.onDays?.(daysBetween(today, reached), daysBetween(today, target))
+      wish.gone?.throwIfAborted()
       const next =
         reached >= target ? null : await findWorkAfter(deps, deps.db.reader(account.id), account.id, reached, target)
       moment = reached >= target ? undefined : momentOn(next ?? target)

@@ -121,7 +121,7 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
       try {
         const startedMs = performance.now()
         const warn: Warn = (facts, message) => deps.log.warn(facts, message)
-        const { answerAhead } = about
+        const { answerAhead, gone } = about
         const onBegun = (id: Id) =>
           answerAhead?.({
             status: 202,
@@ -129,7 +129,7 @@ const clock = (deps: Deps, moveOut = clockMoveShape(deps.order)): Operation[] =>
             headers: { location: `/v1/billingruns/${id}`, 'preference-applied': 'respond-async' },
           })
         const writeResult = (made: ClockMove) => moveOut.write(made, writingOf(context))
-        const wish = { account: account.id, to: body.Now, actor, onDays: about.progress, onBegun, writeResult }
+        const wish = { account: account.id, to: body.Now, actor, onDays: about.progress, gone, onBegun, writeResult }
         const move = await moveClock({ ...deps, db: deps.longDb, warn }, wish)
         const { done, invoices, failures } = move.totals
         const seconds = (performance.now() - startedMs) / 1000

@@ -4,7 +4,8 @@ import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
-import { readMigrations, stateOfMigrations } from '../database/migrations.ts'
+import { readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
+import { lackOf } from '../database/schema-numbers.ts'
 import { shownServer } from '../database/addresses.ts'
 import { APP_ROLE } from '../database/roles.ts'
 import { ServerClient } from '../database/server-client.ts'
@@ -299,25 +300,10 @@ async function checkMigrations(
     return [fine(about, `the database is empty; the first start runs ${all.map(({ name }) => name).join(', ')}`)]
   }
   if (!isSuperuser && !isAppMember) return []
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regclass('perennial.migrations') is not null as "is"`,
-  )
-  const { rows } = found[0]?.is
-    ? await client.query<{ version: number; name: string; hash: string }>(
-        'select version, name, hash from perennial.migrations order by version',
-      )
-    : { rows: [] }
+  const rows = await readApplied(client)
   const { known, lacking } = await stateOfMigrations(folder, rows)
-  const newest = known.at(-1)?.version ?? 0
-  const foreign = rows.find(({ version }) => version > newest)
-  if (foreign)
-    return [
-      broken(
-        about,
-        `the database has ${foreign.name}, and this program knows only up to ${newest}`,
-        'start a version at least as new as the one that was used before',
-      ),
-    ]
+  const tooOld = lackOf(rows, known.at(-1)?.version ?? 0)
+  if (tooOld) return [broken(about, tooOld.text, tooOld.mend)]
   const edited = rows.filter(({ version, hash }) => known.some((one) => one.version === version && one.hash !== hash))
   if (edited.length > 0)
     return [

@@ -1,5 +1,6 @@
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { Admission } from './admission.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
 import type { Plans } from './scoped-query.ts'
@@ -173,6 +174,10 @@ export interface Database {
   listen(channel: string, heard: (payload: string) => void, missed?: () => void): Promise<() => Promise<void>>
   /** Begins the watch, and returns once the database has answered it. Throws if it does not. */
   watched(): Promise<void>
+  /** Statements on the connection of the watch: few and short, for a process that makes itself known while it takes no work. */
+  onWatch: Queryable
+  /** Whether work is taken, as the watch has learned. */
+  admission: Admission
   /** Returns what the watch knows of the database. It begins with the first that listens, too. */
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */

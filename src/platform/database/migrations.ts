@@ -5,12 +5,12 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type pg from 'pg'
-import { StartFailure } from '../postgres/start-failure.ts'
 import { type Connection, WHOLE_STATEMENT_MS } from './database.ts'
 import { isLockedOut, isRetryable, RETRIES_MAX } from './failures.ts'
+import { type AppliedMigration, checkKnowsLeast, checkOthersKnow, leastOf, type LiveProcess } from './schema-numbers.ts'
 import { ServerClient } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
-import { clientConfig } from './open-database.ts'
+import { clientConfig, STARTING_NAME, WORKING_NAME } from './open-database.ts'
 import { OF_ONE_ACCOUNT } from './young-tables.ts'
 
 /** Numbered plain SQL, forward only, run by the owner under one lock. */
@@ -20,6 +20,8 @@ export interface Migration {
   name: string
   text: string
   hash: string
+  /** The newest migration that a program must know to work on what this one leaves. */
+  least: number
 }
 
 const NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
@@ -29,6 +31,7 @@ const migrationOf = (name: string, text: string): Migration => ({
   name,
   text,
   hash: createHash('sha256').update(text).digest('hex'),
+  least: leastOf(Number(name.slice(0, 4)), text),
 })
 
 export async function readMigrations(folder: string): Promise<Migration[]> {
@@ -76,23 +79,87 @@ export async function stateOfMigrations(
 // Any constant will do, as long as no other program of this database uses it.
 const MIGRATION_LOCK = 7_305_861_200_411
 
-async function listApplied(client: pg.Client): Promise<Pick<Migration, 'version' | 'name'>[]> {
+/** Lists the migrations that a database has, and changes nothing: none of one that is empty. */
+export async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regclass('perennial.migrations') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  // Columns that a database before schema numbers has not are null in this form.
+  const { rows } = await client.query<AppliedMigration>(`
+    select version, name, hash, (to_jsonb(m) ->> 'least')::integer as "least", to_jsonb(m) ->> 'program' as "program"
+      from perennial.migrations m order by version`)
+  return rows
+}
+
+async function listApplied(client: pg.Client): Promise<AppliedMigration[]> {
   await client.query(`
     create table if not exists perennial.migrations (
       version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
     alter table perennial.migrations enable row level security`)
-  const { rows } = await client.query<Pick<Migration, 'version' | 'name'>>(
-    'select version, name from perennial.migrations order by version',
+  const { rows } = await client.query(
+    `select from pg_attribute where attrelid = 'perennial.migrations'::regclass and attname = 'least'`,
   )
-  return rows
+  if (rows.length === 0)
+    await client.query('alter table perennial.migrations add column least integer, add column program text')
+  return readApplied(client)
 }
 
+/** Migrations that a database lacks, as somebody who plans an upgrade asks for them. */
+export interface PendingMigration {
+  name: string
+  /** The newest migration that a program must know to work on what it leaves. */
+  least: number
+  /** Programs that know the schema of now work on what it leaves. */
+  isRolling: boolean
+}
+
+/** Lists what a database lacks, in order, and changes nothing; without a connection what a new one lacks. Throws a StartFailure if the program knows too little of it. */
+export async function listPending(
+  connection: Connection | undefined,
+  folder: string,
+): Promise<{ pending: PendingMigration[]; live: LiveProcess[] }> {
+  const client =
+    connection && new ServerClient({ ...clientConfig(connection, undefined), application_name: STARTING_NAME })
+  try {
+    await client?.connect()
+    const applied = client ? await readApplied(client) : []
+    const { known, lacking } = await stateOfMigrations(folder, applied)
+    checkKnowsLeast(applied, known.at(-1)?.version ?? 0)
+    const present = newestOf(applied)
+    const pending = lacking.map(({ name, least }) => ({ name, least, isRolling: least <= present }))
+    return { pending, live: client ? await listLive(client) : [] }
+  } finally {
+    await client?.end()
+  }
+}
+
+const newestOf = (applied: readonly AppliedMigration[]): number => Math.max(0, ...applied.map(({ version }) => version))
+
+/** Circumstances of migrations. */
+export interface MigrationSettings {
+  /** The version of this program, which the rows of its migrations name. */
+  program?: string
+  /** Nobody else can be at work: this process has just started the database. */
+  isAlone?: boolean
+  /** Holds the service in maintenance while they run; left out: they run beside live processes, or not at all. */
+  inMaintenance?: InMaintenance
+}
+
+/** Does work while the service is in maintenance and no process that lives does anything. Throws a StartFailure if one goes on. */
+export type InMaintenance = (work: () => Promise<void>, lacking: readonly Migration[]) => Promise<void>
+
 /**
- * Brings the schema up to date and returns the names of the migrations that ran. Throws a StartFailure when the database was
- * written by a newer version of this program.
+ * Brings the schema up to date and returns the names of the migrations that ran. Throws a StartFailure, and changes nothing, if this program knows too little
+ * of the schema that is there, or live processes would know too little of the one that is to be.
  */
-export async function migrate(connection: Connection, owner: string | undefined, folder: string): Promise<string[]> {
-  const client = new ServerClient(clientConfig(connection, owner))
+export async function migrate(
+  connection: Connection,
+  owner: string | undefined,
+  folder: string,
+  { program, isAlone = false, inMaintenance }: MigrationSettings = {},
+): Promise<string[]> {
+  const client = new ServerClient({ ...clientConfig(connection, owner), application_name: STARTING_NAME })
   await client.connect()
   try {
     boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)
@@ -100,18 +167,70 @@ export async function migrate(connection: Connection, owner: string | undefined,
     await takeLock(client)
     const applied = await listApplied(client)
     const { isOlder, known, lacking } = await stateOfMigrations(folder, applied)
-    const newest = known.at(-1)?.version ?? 0
-    const foreign = applied.find(({ version }) => version > newest)
-    if (foreign !== undefined)
-      throw new StartFailure(
-        `The database has migration ${foreign.version}, this version of Perennial knows only ${newest}: start a version at least as new as the one that was used before.`,
-      )
-    const isOwn = (one: Migration) => !isOlder || known.includes(one)
-    for (const migration of lacking.filter(isOwn)) await apply(client, migration)
-    if (isOlder) await takeTheirPlace(client, folder)
-    for (const migration of lacking.filter((one) => !isOwn(one))) await apply(client, migration)
-    if (lacking.length > 0) await client.query(OF_ONE_ACCOUNT)
+    checkKnowsLeast(applied, known.at(-1)?.version ?? 0)
+    if (lacking.length === 0) return []
+    const run = async () => {
+      // Of those who were not live a frozen one may be left, or a command.
+      const isRolling = Math.max(...lacking.map(({ least }) => least)) <= newestOf(applied)
+      const cutOthers = async () => {
+        if (!isRolling && !isAlone && applied.length > 0) await endOtherConnections(connection)
+      }
+      await cutOthers()
+      await runAll(client, { isOlder, known, lacking }, { folder, program })
+      await cutOthers()
+      // The processes learn of their new schema.
+      await client.query(`select pg_notify('watch', '')`)
+    }
+    if (inMaintenance) await inMaintenance(run, lacking)
+    else {
+      if (!isAlone) checkOthersKnow(lacking, await listLive(client))
+      await run()
+    }
     return lacking.map(({ name }) => name)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs what a database lacks, of an older one the older migrations first. */
+async function runAll(
+  client: pg.Client,
+  { isOlder, known, lacking }: MigrationState,
+  { folder, program }: { folder: string; program: string | undefined },
+): Promise<void> {
+  const isOwn = (one: Migration) => !isOlder || known.includes(one)
+  for (const migration of lacking.filter(isOwn)) await apply(client, migration, program)
+  if (isOlder) await takeTheirPlace(client, folder)
+  for (const migration of lacking.filter((one) => !isOwn(one))) await apply(client, migration, program)
+  await client.query('set lock_timeout = 0')
+  await client.query(OF_ONE_ACCOUNT)
+}
+
+/** Lists the live processes of the service; none where the database is older than the list of them. */
+export async function listLive(client: pg.Client): Promise<LiveProcess[]> {
+  const { rows: found } = await client.query<{ is: boolean }>(
+    `select to_regprocedure('perennial.list_processes()') is not null as "is"`,
+  )
+  if (!found[0]?.is) return []
+  const { rows } = await client.query<LiveProcess>(
+    'select kind, host, pid, version, schema, state from perennial.list_processes() where is_live',
+  )
+  return rows
+}
+
+/**
+ * Ends the connections on which processes and commands of the service work, as far as the rights of the login go. Those of watches stay: nothing is done on
+ * them.
+ */
+async function endOtherConnections(connection: Connection): Promise<void> {
+  const client = new ServerClient({ ...clientConfig(connection, undefined), application_name: STARTING_NAME })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = $1`,
+      [WORKING_NAME],
+    )
+    for (const { pid } of rows) await client.query('select pg_terminate_backend($1, 1000)', [pid]).catch(() => {})
   } finally {
     await client.end()
   }
@@ -140,15 +259,20 @@ const LOCKED_OUT_MS = 1000
 const IN_STEPS = /^-- step by step\n/
 const NEXT_STEP = /^-- then\n/m
 
-/** Runs a migration, and again after a dead-lock with what a running service of the version before does: nothing is left of one. */
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+/** How long a migration waits for a lock: whoever asks for it later waits behind. */
+const LOCK_WAIT = `set lock_timeout = '2s'`
+/** An index that is made beside running work waits for it, and nobody waits behind. */
+const MADE_BESIDE = /\bconcurrently\b/i
+
+/** Runs a migration, and again after a dead-lock with what a running service does, or if it got no lock in time: nothing is left of one. */
+async function apply(client: pg.Client, migration: Migration, program: string | undefined): Promise<void> {
   const once = IN_STEPS.test(migration.text) ? applyInSteps : applyOnce
   let lockedOut = 0
   for (let tries = 0; ; tries += 1) {
     try {
-      return await once(client, migration)
+      return await once(client, migration, program)
     } catch (error) {
-      if (once === applyInSteps && isLockedOut(error) && lockedOut < LOCKED_OUT_MAX) {
+      if (isLockedOut(error) && lockedOut < LOCKED_OUT_MAX) {
         lockedOut += 1
         tries -= 1
         await rest(LOCKED_OUT_MS)
@@ -161,16 +285,20 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
  * Runs a migration that would hold its locks for too long, or that PostgreSQL takes in no transaction: each step on its own. All can be done again: what was
  * broken off begins at the first one.
  */
-async function applyInSteps(client: pg.Client, migration: Migration): Promise<void> {
-  for (const step of migration.text.split(NEXT_STEP)) await client.query(step)
-  await note(client, migration)
+async function applyInSteps(client: pg.Client, migration: Migration, program: string | undefined): Promise<void> {
+  for (const step of migration.text.split(NEXT_STEP)) {
+    await client.query(MADE_BESIDE.test(step) ? 'set lock_timeout = 0' : LOCK_WAIT)
+    await client.query(step)
+  }
+  await note(client, migration, program)
 }
 
-async function applyOnce(client: pg.Client, migration: Migration): Promise<void> {
+async function applyOnce(client: pg.Client, migration: Migration, program: string | undefined): Promise<void> {
+  await client.query(LOCK_WAIT)
   await client.query('begin')
   try {
     await client.query(migration.text)
-    await note(client, migration)
+    await note(client, migration, program)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -178,14 +306,20 @@ async function applyOnce(client: pg.Client, migration: Migration): Promise<void>
   }
 }
 
-const note = (client: pg.Client, { version, name, hash }: Migration) =>
-  client.query('insert into perennial.migrations (version, name, hash) values ($1, $2, $3)', [version, name, hash])
+const note = (client: pg.Client, { version, name, hash, least }: Migration, program: string | undefined) =>
+  client.query('insert into perennial.migrations (version, name, hash, least, program) values ($1, $2, $3, $4, $5)', [
+    version,
+    name,
+    hash,
+    least,
+    program ?? null,
+  ])
 
 /** Puts the row of the first migration in place of those of the older ones, which made the same schema. */
 async function takeTheirPlace(client: pg.Client, folder: string): Promise<void> {
   const [first] = await readMigrations(folder)
   await client.query('begin')
   await client.query('delete from perennial.migrations')
-  await note(client, first as Migration)
+  await note(client, first as Migration, undefined)
   await client.query('commit')
 }

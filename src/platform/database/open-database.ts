@@ -12,6 +12,7 @@ import {
   unavailable,
 } from './failures.ts'
 import { Lanes } from './lanes.ts'
+import { Admission } from './admission.ts'
 import { Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
@@ -76,7 +77,7 @@ export function clientConfig(
     ...(connection.connectionString === undefined ? {} : { connectionString: address }),
     types: columnTypes,
     options: `${options}${SESSION}${session} ${PURPOSES[purpose]}${role ? ` -c role=${role}` : ''}`,
-    application_name: 'perennial',
+    application_name: WORKING_NAME,
     silenceMs: WORK_STATEMENT_MS + GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
@@ -85,6 +86,12 @@ export function clientConfig(
 
 /** By which operators find the connection of the watch. */
 export const WATCH_NAME = 'perennial watch'
+
+/** By which operators, and those who migrate, find the connections of a start and of migrations. */
+export const STARTING_NAME = 'perennial start'
+
+/** By which they find those on which processes and commands work. */
+export const WORKING_NAME = 'perennial'
 
 const WATCH = 1
 /** Of the nightly copy. */
@@ -103,6 +110,8 @@ export function openDatabase(
   options: WatchSettings & {
     role: string | undefined
     poolSize: number
+    /** The newest migration that the program knows; left out: it works on any schema. */
+    knows?: number
     lanes?: number
     reads?: number
     /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
@@ -115,16 +124,14 @@ export function openDatabase(
 ): Database {
   const scopes = SCOPES[options.engine ?? 'plain']
   const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
-  const config = {
-    ...clientConfig(connection, options.role, 'work', scopes),
-    silenceMs: WORK_STATEMENT_MS + graceMs,
+  const admission = options.admission ?? new Admission(options.knows)
+  const configOf = (purpose: keyof typeof PURPOSES, answerMs: number): ServerClientConfig => ({
+    ...clientConfig(connection, options.role, purpose, scopes),
+    knows: options.knows,
+    silenceMs: answerMs + graceMs,
     lookEveryMs: graceMs,
-  }
-  const ofReads = {
-    ...clientConfig(connection, options.role, 'reads', scopes),
-    silenceMs: readMs + graceMs,
-    lookEveryMs: graceMs,
-  }
+  })
+  const [config, ofReads] = [configOf('work', WORK_STATEMENT_MS), configOf('reads', readMs)]
   const pool = new pg.Pool({
     ...config,
     Client: ServerClient as unknown as new () => pg.Client,
@@ -141,7 +148,9 @@ export function openDatabase(
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
     patienceMs: PATIENCE_MS,
   })
-  const watch = new Watch({ ...config, application_name: WATCH_NAME }, options, scopes)
+  // It has to learn of a schema that the program does not know.
+  const ofWatch = { ...config, knows: undefined, application_name: WATCH_NAME }
+  const watch = new Watch(ofWatch, { ...options, admission }, scopes)
   const turns = new Turns()
   const lanes = new Lanes(ofReads, options.lanes ?? LANES, { turns, scopes })
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, { turns, scopes })
@@ -222,8 +231,10 @@ export function openDatabase(
     },
     listen: (channel, heard, missed) => watch.listen({ channel, heard, ...(missed && { missed }) }),
     watched: () => watch.begin(),
+    onWatch: { ...BY_ROWS, rows: (statement) => watch.rows(statement) },
+    admission,
     readiness: () => watch.readiness,
-    apart: (connections) => openDatabase(connection, { ...options, poolSize: connections }),
+    apart: (connections) => openDatabase(connection, { ...options, admission, poolSize: connections }),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
       return {

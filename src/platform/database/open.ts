@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { Fault } from '../../kernel/fault.ts'
 import type { Config } from '../config.ts'
 import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
@@ -14,6 +15,7 @@ import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
+import { maintenanceOn } from './maintenance.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
@@ -89,6 +91,18 @@ export async function joinOrStart(
   return startEmbeddedPostgres({ dataDir, log })
 }
 
+/** Does work on the database as it is, before any migration: the embedded one is joined, or started for the time of the work. */
+export async function connectedBefore<T>(
+  config: Config,
+  log: PostgresLog,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { databaseUrl } = config
+  if (databaseUrl !== undefined) return reached(config, () => work({ connectionString: databaseUrl }))
+  const { connection, stop } = await joinOrStart(config, log)
+  return work(connection).finally(stop)
+}
+
 /** Refuses a folder without a database: a mistyped one must not become a second, empty database that answers as if all were lost. */
 function refuseAbsent(dataDir: string): void {
   if (hasDatabase(dataDir)) return
@@ -99,6 +113,10 @@ function refuseAbsent(dataDir: string): void {
 
 interface ServiceOptions {
   root: string
+  /** The version of this program. */
+  version: string
+  /** Migrations that are lacking run in maintenance. */
+  inMaintenance?: boolean
   ownership: Ownership
   log: PostgresLog
   /** The embedded database works for this process after it has worked for others. */
@@ -119,9 +137,15 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const engine = await engineOf(config, home.connection, options.log)
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
-    const migrated = await reached(config, () => migrate(home.connection, roles.owner, folder))
+    const migrated = await reached(config, () =>
+      migrate(home.connection, roles.owner, folder, {
+        program: options.version,
+        isAlone: home.isFresh === true,
+        ...(options.inMaintenance && { inMaintenance: maintenanceOn(home.connection, roles.owner, options.log) }),
+      }),
+    )
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
-    const db = openPool(config, home.connection, { role: roles.app, engine, ...options })
+    const db = openPool(config, home.connection, { role: roles.app, engine, knows: schema, ...options })
     await orClosed(
       db,
       reached(config, () => checkServesAccounts(db, config)),
@@ -148,7 +172,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     return {
       db,
       connection: home.connection,
-      openOwner: () => openOwner(home.connection, roles.owner),
+      openOwner: () => openOwner(home.connection, roles.owner, schema),
       migrated,
       schema,
       openEnvelope: () => openEnvelope(db.unscoped, config),
@@ -174,13 +198,18 @@ function openPool(
   {
     role,
     engine,
+    knows,
     isBackground,
     hasCallers,
     realClock,
     log,
-  }: Pick<ServiceOptions, 'isBackground' | keyof WatchSettings> & { role: string; engine: Engine },
+  }: Pick<ServiceOptions, 'isBackground' | 'hasCallers' | 'realClock' | 'log'> & {
+    role: string
+    engine: Engine
+    knows: number
+  },
 ): Database {
-  const pooled = { poolSize: databasePool, engine, hasCallers, realClock, log }
+  const pooled = { poolSize: databasePool, engine, knows, hasCallers, realClock, log }
   if (databaseUrl !== undefined) return openDatabase(connection, { ...pooled, role })
   // No way leads back from a role that logged in to one that may do more.
   const background = isBackground ? { onConnected: comeAfterOthers } : {}
@@ -194,8 +223,9 @@ const orClosed = <T>(db: Database, check: Promise<T>): Promise<T> =>
     throw error
   })
 
-async function openOwner(connection: Connection, owner: string | undefined): Promise<ServerClient> {
-  const client = new ServerClient({ ...clientConfig(connection, owner), silenceMs: WHOLE_STATEMENT_MS + GRACE_MS })
+async function openOwner(connection: Connection, owner: string | undefined, knows: number): Promise<ServerClient> {
+  const silenceMs = WHOLE_STATEMENT_MS + GRACE_MS
+  const client = new ServerClient({ ...clientConfig(connection, owner), silenceMs, knows })
   await client.connect()
   await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
   return client
@@ -233,6 +263,7 @@ async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof StartFailure) throw error
+    if (error instanceof Fault) throw new StartFailure(error.message)
     if (isReadOnly(error)) throw readOnlyFailure(config)
     if (!config.databaseUrl) throw error
     const { code, message } = error as { code?: string; message?: string }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import type { Connection } from './database.ts'
 import { ServerClient } from './server-client.ts'
-import { clientConfig } from './open-database.ts'
+import { clientConfig, STARTING_NAME } from './open-database.ts'
 
 /**
  * Two roles: the owner migrates and owns, the service's role owns nothing and cannot pass row security. A login that is superuser or
@@ -83,7 +83,7 @@ export async function prepareRoles(
   connection: Connection,
   { canLogIn = false } = {},
 ): Promise<{ owner: string | undefined; app: string }> {
-  const client = new ServerClient(clientConfig(connection, undefined))
+  const client = new ServerClient({ ...clientConfig(connection, undefined), application_name: STARTING_NAME })
   await client.connect()
   try {
     // Ends with the connection. Two that grant on one schema or database at once are refused by the server ("tuple concurrently updated").

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { outdated } from './admission.ts'
 import { isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import { type ServerAnswer, type ServerIdentity, serversFor, type Servers, UNKNOWN } from './servers.ts'
 import { cut, isWaitedOn, watchSilence } from './silence.ts'
@@ -16,12 +17,14 @@ const CONNECT_MS = 20_000
 
 /**
  * The driver's settings, with how long a server may be silent while an answer is waited for (left out: without bound), how often that is looked at, and
- * what is called with the server's process once it is connected.
+ * what is called with the server's process once it is connected. With the newest migration that the program `knows` a connection is refused if the database
+ * needs more.
  */
 export type ServerClientConfig = pg.ClientConfig & {
   silenceMs?: number
   lookEveryMs?: number
   onConnected?: ((serverProcess: number) => void) | undefined
+  knows?: number | undefined
 }
 
 /** The parts of the driver's client that its type package does not describe. */
@@ -104,6 +107,7 @@ export class ServerClient extends pg.Client {
         code: TAKES_NO_WRITES,
       })
     this.#identity = await this.#askIdentity()
+    if (this.#config.knows !== undefined) await this.#checkKnows(this.#config.knows)
     const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => isWaitedOn(this) }
     this.#servers.admit(link, { address, identity: this.#identity })
     this.once('end', () => this.#servers.dismiss(link))
@@ -118,6 +122,12 @@ export class ServerClient extends pg.Client {
         if (isUnavailable(error)) throw error
       }
     return UNKNOWN
+  }
+
+  /** Asks for the least schema number: what the watch learned last may be older than the connection. */
+  async #checkKnows(knows: number): Promise<void> {
+    const { rows } = await this.query<{ least: number }>('select perennial.schema_least() as "least"')
+    if ((rows[0]?.least ?? 0) > knows) throw outdated()
   }
 
   /** Names a server of the address to the driver. */

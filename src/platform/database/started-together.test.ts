@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { migrate } from './migrations.ts'
+import { listPending, migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
 /** Services that start at the same moment on one database, or beside one of the version before. */
@@ -93,4 +93,76 @@ test('a migration in steps waits behind nobody for long, goes on where it was br
   const { rows } = await service.query(`select indisvalid from pg_index where indexrelid = 'perennial.one_n'::regclass`)
   expect(rows).toEqual([{ indisvalid: true }])
   await service.end()
+})
+
+/** A database whose only migrations make what a program asks the others for: a list of processes. */
+async function databaseWithProcesses() {
+  const connection = await newDatabase()
+  const { owner } = await prepareRoles(connection)
+  const folder = mkdtempSync(join(tmpdir(), 'perennial-migrations-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const numbered = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  numbered(
+    '0001_processes.sql',
+    `create table perennial.one (n int); create table perennial.live (schema int);
+     create function perennial.list_processes() returns table (kind text, host text, pid int, version text, schema int, state text, is_live boolean)
+       language sql as $$ select 'serve', 'one', 7, '0.1.9', l.schema, 'ready', true from perennial.live l $$;`,
+  )
+  await migrate(connection, owner, folder, { program: '0.1.9' })
+  return { connection, owner, folder, numbered }
+}
+
+test('migrations run beside live processes that know their least, else nothing runs and the processes are named; a program that knows too little is refused', async () => {
+  const { connection, owner, folder, numbered } = await databaseWithProcesses()
+  const service = await connected(connection)
+  await service.query('insert into perennial.live values (1)')
+  numbered('0002_rolls.sql', '-- Adds.\n-- least: 1\nalter table perennial.one add more int;')
+  expect(await migrate(connection, owner, folder, { program: '0.2.0' })).toEqual(['0002_rolls.sql'])
+  numbered('0003_rolls_too.sql', '-- least: 2\nalter table perennial.one add most int;')
+  numbered('0004_renames.sql', 'alter table perennial.one rename n to m;')
+  const { pending, live } = await listPending(connection, folder)
+  expect(pending).toEqual([
+    { name: '0003_rolls_too.sql', least: 2, isRolling: true },
+    { name: '0004_renames.sql', least: 4, isRolling: false },
+  ])
+  expect(live).toHaveLength(1)
+  await expect(migrate(connection, owner, folder)).rejects.toThrow(
+    'The database needs 0003_rolls_too.sql, 0004_renames.sql, beside which these processes cannot run: serve 0.1.9 on one, process 7. Stop them',
+  )
+  expect((await service.query('select from perennial.migrations')).rowCount).toBe(2)
+  await service.query('delete from perennial.live')
+  // Of a program that is no longer live a connection may be left, as of one that is frozen.
+  const frozen = await connected({ ...connection, application_name: 'perennial' })
+  frozen.on('error', () => {})
+  await frozen.query('begin; lock perennial.one in access share mode')
+  const both = await Promise.all([
+    migrate(connection, owner, folder, { program: '0.3.0' }),
+    migrate(connection, owner, folder, { program: '0.3.0' }),
+  ])
+  expect(both.flat()).toEqual(['0003_rolls_too.sql', '0004_renames.sql'])
+  await expect(frozen.query('select 1')).rejects.toThrow()
+  rmSync(join(folder, '0004_renames.sql'))
+  await expect(migrate(connection, owner, folder)).rejects.toThrow(
+    'The database needs a program that knows migration 4, and this version knows only 3: start version 0.3.0 or a newer one.',
+  )
+  await service.query('delete from perennial.migrations where version = 4')
+  rmSync(join(folder, '0003_rolls_too.sql'))
+  expect(await migrate(connection, owner, folder)).toEqual([])
+  await service.end()
+})
+
+test('a migration that gets no lock within two seconds lets go of it, so that nobody waits behind, and begins again', async () => {
+  const { connection, owner, folder, numbered } = await databaseWithProcesses()
+  numbered('0002_rolls.sql', '-- least: 1\nalter table perennial.one add more int;')
+  const service = await connected(connection)
+  await service.query('begin; lock perennial.one in access share mode')
+  const migrated = migrate(connection, owner, folder)
+  const other = await connected(connection)
+  const waits = `select from pg_locks where relation = 'perennial.one'::regclass and not granted`
+  await expect.poll(async () => (await other.query(waits)).rowCount, { interval: 10 }).toBe(1)
+  await other.query('select from perennial.one')
+  expect((await other.query(waits)).rowCount).toBe(0)
+  await service.query('commit')
+  expect(await migrated).toEqual(['0002_rolls.sql'])
+  await Promise.all([service.end(), other.end()])
 })

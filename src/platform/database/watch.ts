@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { shownServer } from './addresses.ts'
-import { connectionEnded, databaseFault, isAnswer, isUnavailable, isWorkerAway } from './failures.ts'
-import { sendReads } from './row-query.ts'
+import { connectionEnded, databaseFault, isAnswer, isUnavailable, isWorkerAway, unavailable } from './failures.ts'
+import { runRows, sendReads } from './row-query.ts'
 import { AS_AN_ACCOUNT, NOBODY, SCOPES, type Scopes } from './scoped-query.ts'
 import { DATABASE_MARK } from './mark.ts'
 import { ClockComparison, type ClockLog, type Clocks } from './clock-offset.ts'
+import { type Admission, type SchemaAnswer } from './admission.ts'
 import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { type ServerIdentity, type Servers, serversFor, UNKNOWN } from './servers.ts'
 import { bytesReceived, cut } from './silence.ts'
@@ -23,6 +24,8 @@ const LOOKS_PER_QUESTION = 4
 /** An answer that takes longer makes the server a silent one. */
 const SILENT_MS = 3_000
 const AGAIN_MS = 500
+/** The channel on which all watches are called to ask at once. */
+const OWN_CHANNEL = 'watch'
 /** How long a caller waits on a server that is silent, while no other is there. */
 const CALLERS_WAIT_MS = 15_000
 
@@ -63,6 +66,8 @@ export interface WatchLog extends ClockLog {
 }
 
 export interface WatchSettings {
+  /** Takes what the watch learns of schema and maintenance; left out: nobody asks. */
+  admission?: Admission | undefined
   /** Callers wait for the process: they are let go where no server answers. Left out: its own work keeps its bounds. */
   hasCallers?: boolean | undefined
   /** The clock of this machine, to be compared with the database's; left out: it is not. */
@@ -83,7 +88,7 @@ export const NOT_ANSWERED: Readiness = {
 }
 
 /** Answer of the owner's function `watch()`. */
-interface Watched extends ServerIdentity {
+interface Watched extends ServerIdentity, SchemaAnswer {
   /** Position to which the server's log is on its disk; null if it keeps that to itself. */
   flushed: string | null
   isReadOnly: boolean
@@ -127,6 +132,8 @@ export class Watch {
   #silentMs = 0
   #bytes = -1
   #isAsked = false
+  /** Something changed while it asked. */
+  #isToAskAgain = false
   #isSearching = false
   #isClosed = false
 
@@ -172,6 +179,14 @@ export class Watch {
     return async () => void this.#hearings.delete(hearing)
   }
 
+  /** Runs a statement on the connection of the watch, which is there also where work is refused. Throws if it is not. */
+  async rows<Row>(statement: Statement): Promise<Row[]> {
+    await this.begin()
+    const client = this.#client
+    if (!client) throw unavailable()
+    return this.#inTurn(() => runRows<Row>(client, statement))
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#timer)
@@ -189,11 +204,12 @@ export class Watch {
   async #open(): Promise<void> {
     const client = new ServerClient(this.#config)
     client.on('notification', ({ channel, payload }) => {
+      if (channel === OWN_CHANNEL) this.#askNow(client)
       for (const hearing of this.#hearings) if (hearing.channel === channel) hearing.heard(payload ?? '')
     })
     try {
       await client.connect()
-      const channels = new Set([...this.#hearings].map(({ channel }) => channel))
+      const channels = new Set([OWN_CHANNEL, ...[...this.#hearings].map(({ channel }) => channel)])
       for (const channel of channels) await client.query(`listen ${channel}`)
       this.#client = client
       this.#isAsked = false
@@ -235,6 +251,12 @@ export class Watch {
     if (this.#looks % LOOKS_PER_QUESTION === 0) void this.#ask(client).catch(() => this.#search())
   }
 
+  /** Asks as soon as what it asks already is answered. */
+  #askNow(client: ServerClient): void {
+    this.#isToAskAgain = this.#isAsked
+    if (!this.#isAsked && this.#client === client) void this.#ask(client).catch(() => this.#search())
+  }
+
   /** Asks what an account would ask. Throws if the connection is lost; any other refusal is kept. */
   async #ask(client: ServerClient): Promise<void> {
     this.#isAsked = true
@@ -245,6 +267,7 @@ export class Watch {
       const sentMs = realClock?.()
       const { mark, watched } = await this.#inTurn(() => this.#question(client))
       const { flushed, isReadOnly, nowMs } = watched
+      this.#settings.admission?.learn(watched)
       const clocks =
         realClock && sentMs !== undefined
           ? this.#clocks.note({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
@@ -265,6 +288,7 @@ export class Watch {
       this.#fail(error)
     } finally {
       this.#isAsked = false
+      if (this.#isToAskAgain) this.#askNow(client)
     }
   }
 

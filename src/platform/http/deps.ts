@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Outage } from '../outage.ts'
 import type { Places } from '../places.ts'
 import type { SteadyClock } from '../steady-clock.ts'
+import type { Underway } from '../underway.ts'
 import type { Account, Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
@@ -29,6 +30,8 @@ export interface HttpDeps {
   draining: { hasBegun: boolean }
   /** Counts the requests that the database is away for. */
   outage: Pick<Outage, 'met' | 'isStopping'>
+  /** Counts requests, and what goes on after their answers. */
+  underway: Underway
   secrets: IdempotencySecrets
   publicUrl: string | undefined
   trustProxy: boolean | string | readonly string[]

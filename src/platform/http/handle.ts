@@ -211,7 +211,8 @@ async function handleLong(
 ): Promise<Answer> {
   const account = caller.account.id
   const { longKind: kind, refusal } = operation
-  const gone = operation.endsWithCaller ? callerGone() : undefined
+  const { signal: stops } = deps.db.admission
+  const gone = operation.endsWithCaller ? AbortSignal.any([callerGone(), stops]) : stops
   const run = () => {
     const context = deps.contextOf(caller)
     const problems = new Problems()
@@ -223,14 +224,11 @@ async function handleLong(
     return new Promise<Answer>((answer, refuse) => {
       const work = (about: LongWork) => {
         entered()
-        return operation.run(context, input, {
-          ...about,
-          ...(gone && { gone }),
-          ...(isAsync && { answerAhead: answer }),
-        })
+        return operation.run(context, input, { ...about, gone, ...(isAsync && { answerAhead: answer }) })
       }
       // What comes after an answer ahead is for the operation to note.
-      deps.longOperations.run(asked, work).finally(entered).then(answer, refuse)
+      const done = deps.underway.during(() => deps.longOperations.run(asked, work))
+      done.finally(entered).then(answer, refuse)
     })
   }
   const keyed = keyedRequestOf(deps, sent)

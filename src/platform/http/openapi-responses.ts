@@ -76,7 +76,7 @@ const REASONS: Record<number, string> = {
   422: 'The Idempotency-Key was used for another request',
   429: 'Too many requests, too many wrong credentials, or too many expensive reads at a time',
   500: 'A fault of the service; its log has it under the X-Request-Id',
-  503: 'The database is away for a moment, or the read took too long',
+  503: 'The database is away for a moment, the service is in maintenance or is being upgraded, or the read took too long',
 }
 
 const REFUSAL_HEADERS: Record<number, readonly HeaderName[]> = {

@@ -168,9 +168,9 @@ export interface WriteOperation<
   ): Promise<Answer>
 }
 
-/** A run of a long operation: how it learns of its caller, and notes how far it is. */
+/** A run of a long operation: how it learns that it is to end, and notes how far it is. */
 export interface LongRun extends LongWork {
-  /** Aborted when the caller hangs up, where the operation ends with its caller. */
+  /** Aborted when the service takes no more work, and when the caller hangs up, where the operation ends with its caller. */
   gone?: AbortSignal
   /** Answers the caller while the operation goes on in its place; left out: the caller waits for its end. */
   answerAhead?(answer: Answer): void

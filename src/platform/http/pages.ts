@@ -177,9 +177,9 @@ export function makePages(deps: PageDeps, operations: readonly PageOperation<any
       // A path that no router can read has met no decorator.
       const visited: Visited | null | undefined = request.visited
       const language = languageOf(visited?.request.locale ?? wantedLocale(request.headers['accept-language']) ?? 'en')
-      const { refusals, held, again } = pageWords(language)
-      const isHeld = fault?.problems[0]?.code === 'gateway_held'
-      const words = isHeld ? held : refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
+      const { refusals, ofCodes, again } = pageWords(language)
+      const ofCode = ofCodes[fault?.problems[0]?.code ?? '']
+      const words = ofCode ?? refusals[REFUSED_STATUSES.find((known) => known === status) ?? 400]
       // Loading a refused form again would send it again: the link leads to the page itself.
       const isThere = visited != null && !visited.isGone && status !== 404
       const content = html`<h1>${words.title}</h1>

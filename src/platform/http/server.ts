@@ -43,6 +43,8 @@ declare module 'fastify' {
     /** 405: the methods that the path has. */
     allow?: string
     isPublic?: boolean
+    /** Served also while the service takes no work: it needs no database. */
+    isAlwaysServed?: boolean
     /** Bytes that the body of a route without an operation may have; it arrives as it was sent. */
     rawBytesMax?: number
     /** The body is a form of a public page, which arrives at once or not at all. */
@@ -144,7 +146,20 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
   return app
 }
 
+/** Refuses a request while the service takes no work, and counts it until its answer has left or its handler is done, whichever is later. */
+function admit({ db, underway }: HttpDeps, { raw }: FastifyReply): void {
+  db.admission.check()
+  raw.once('close', underway.begin())
+}
+
 function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
+  app.addHook('onRoute', (route) => {
+    const { handler } = route
+    if (!route.config?.isAlwaysServed)
+      route.handler = function (request, reply) {
+        return deps.underway.during(async () => handler.call(this, request, reply))
+      }
+  })
   app.addHook('preClose', async () => {
     deps.draining.hasBegun = true
   })
@@ -166,9 +181,13 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
     // Fastify would refuse a malformed type on its own, whatever the operation.
     request.contentType = request.raw.headers['content-type']
     if (request.contentType !== undefined) delete request.raw.headers['content-type']
-    if (pages.covers(request.url)) return pages.visit(request.ip)
+    if (pages.covers(request.url)) {
+      admit(deps, reply)
+      return pages.visit(request.ip)
+    }
     if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
-    const { operation, isPublic } = request.routeOptions.config
+    const { operation, isPublic, isAlwaysServed } = request.routeOptions.config
+    if (!isAlwaysServed) admit(deps, reply)
     if (isPublic || operation?.isPublic) return
     const caller = await identify(request, deps)
     if (request.is404) return
@@ -348,6 +367,7 @@ async function answerUnroutable(
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
   request.times = new RequestTimes(deps.clock)
   try {
+    deps.db.admission.check()
     if (pages.covers(request.url)) pages.visit(request.ip)
     else await identify(request, deps)
     replyWithError(error, request, reply, deps, pages)

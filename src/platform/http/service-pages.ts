@@ -32,7 +32,7 @@ const WIDGETS = ['capture.js', 'emandate.js']
 /** A database that has answered nothing for so long makes the service not ready. */
 const SILENT_MS = 5_000
 
-const isPublic = { config: { isPublic: true } }
+const isPublic = { config: { isPublic: true, isAlwaysServed: true } }
 
 // The reference has one style and one script of its own; nothing may come from, or go to, another host.
 const DOCS_POLICY =
@@ -148,6 +148,10 @@ function addReadiness(app: FastifyInstance, { db, draining }: Pick<PageDeps, 'db
     json(reply.header('retry-after', '2'), 503, errorBody([{ code: 'not_ready', message, field: null }]))
   app.get('/readyz', isPublic, async (_, reply) => {
     if (draining.hasBegun) return notReady(reply, 'The service is stopping.')
+    const { state, refusal: closed } = db.admission
+    // A balancer goes on sending requests here, which are answered by what maintenance is.
+    if (state === 'maintenance') return json(reply, 200, '{"Status":"maintenance"}')
+    if (closed) return notReady(reply, closed.message)
     const { answeredAtMs, mark, isReadOnly, clockOffsetMs, clocksApart, refusal } = db.readiness()
     if (refusal !== undefined) return notReady(reply, refusal)
     if (answeredAtMs === null || steadyClock() - answeredAtMs > SILENT_MS)

@@ -13,9 +13,14 @@ interface Words {
   test: string
   /** Leads from a refusal to the page itself. */
   again: string
-  refusals: Record<RefusedStatus, { title: string; text: string }>
-  /** In place of the text of 409 where no money moves through a gateway at present. */
-  held: { title: string; text: string }
+  refusals: Record<RefusedStatus, Refusal>
+  /** In place of the text of a status, by the code of the problem. */
+  ofCodes: Readonly<Record<string, Refusal>>
+}
+
+interface Refusal {
+  title: string
+  text: string
 }
 
 const en: Words = {
@@ -66,9 +71,15 @@ const en: Words = {
       text: 'The service cannot answer at the moment. Nothing has been lost; try again in a minute.',
     },
   },
-  held: {
-    title: 'Please come back later',
-    text: 'No payment is taken here at the moment, and nothing was charged.',
+  ofCodes: {
+    gateway_held: {
+      title: 'Please come back later',
+      text: 'No payment is taken here at the moment, and nothing was charged.',
+    },
+    maintenance: {
+      title: 'We are at work on this service',
+      text: 'For a short time no pages are shown here. Nothing has been lost, and what you sent before has arrived; try again in a few minutes.',
+    },
   },
 }
 
@@ -123,9 +134,15 @@ const de: Words = {
       text: 'Der Dienst kann im Augenblick nicht antworten. Es ist nichts verloren; versuchen Sie es in einer Minute wieder.',
     },
   },
-  held: {
-    title: 'Bitte kommen Sie später wieder',
-    text: 'Hier wird im Augenblick keine Zahlung angenommen, und es wurde nichts abgebucht.',
+  ofCodes: {
+    gateway_held: {
+      title: 'Bitte kommen Sie später wieder',
+      text: 'Hier wird im Augenblick keine Zahlung angenommen, und es wurde nichts abgebucht.',
+    },
+    maintenance: {
+      title: 'Dieser Dienst wird gerade gewartet',
+      text: 'Für kurze Zeit werden hier keine Seiten gezeigt. Es ist nichts verloren, und was Sie vorher abgesendet haben, ist angekommen; versuchen Sie es in einigen Minuten wieder.',
+    },
   },
 }
 

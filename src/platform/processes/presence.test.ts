@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Admission } from '../database/admission.ts'
 import type { Database } from '../database/database.ts'
 import { ProcessPresence } from './presence.ts'
 
@@ -6,11 +7,11 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const presenceOn = (rows: () => Promise<unknown[]>) => {
-  const unscoped = { rows } as unknown as Database['unscoped']
+  const onWatch = { rows } as unknown as Database['onWatch']
   const facts = { kind: 'serve', version: '1', schema: 1, settings: {} } as const
-  const db = { unscoped, listen: async () => async () => {} }
-  const log = { debug: () => {}, warn: () => {} }
-  return new ProcessPresence({ db, log, level: { level: 'info', change: () => {} } }, facts)
+  const db = { onWatch, admission: new Admission(), listen: async () => async () => {} }
+  const log = { debug: () => {}, info: () => {}, warn: () => {} }
+  return new ProcessPresence({ db, log, isAtRest: () => true, level: { level: 'info', change: () => {} } }, facts)
 }
 
 test('a database that never answers holds up neither a change of state nor the end for more than seconds', async () => {

@@ -1,5 +1,5 @@
 import type { Instant } from '../../kernel/calendar.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queryable } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { LogLevel } from '../log-level.ts'
 import type { Figure } from '../metrics.ts'
@@ -37,16 +37,12 @@ export interface ListedProcess extends ProcessFacts {
 export const PRESENCE_ANSWER_MS = 2_000
 
 /** Writes that a process is there. */
-export const beat = (db: Database['unscoped'], process: ProcessFacts & { state: ProcessState }) =>
-  db.rows(
-    sql`
+export const beat = (db: Queryable, process: ProcessFacts & { state: ProcessState }) =>
+  db.rows(sql`
     select beat(${process.id}::uuid, ${process.kind}, ${process.host}, ${process.pid}, ${process.version}, ${process.schema}, ${process.state},
-                ${process.logLevel}, ${JSON.stringify(process.settings)}::jsonb)`,
-    PRESENCE_ANSWER_MS,
-  )
+                ${process.logLevel}, ${JSON.stringify(process.settings)}::jsonb)`)
 
-export const leave = (db: Database['unscoped'], id: string) =>
-  db.rows(sql`select leave(${id}::uuid)`, PRESENCE_ANSWER_MS)
+export const leave = (db: Queryable, id: string) => db.rows(sql`select leave(${id}::uuid)`)
 
 /** The channel on which processes learn that something is wished of them. */
 export const PROCESS_CHANNEL = 'processes'
@@ -60,8 +56,8 @@ export interface LevelWish {
 }
 
 /** Finds the level of the log that is wished of a process; none where its time is over. */
-export const listLevelWishes = (db: Database['unscoped'], id: string) =>
-  db.rows<LevelWish>(sql`select level, seconds, until from wished_log_level(${id}::uuid)`, PRESENCE_ANSWER_MS)
+export const listLevelWishes = (db: Queryable, id: string) =>
+  db.rows<LevelWish>(sql`select level, seconds, until from wished_log_level(${id}::uuid)`)
 
 /** Wishes a level of the log of one live process, or of all (null). Returns those that it reaches. */
 export const wishLevel = (db: Database['unscoped'], id: string | null, level: LogLevel, minutes: number) =>
@@ -69,7 +65,7 @@ export const wishLevel = (db: Database['unscoped'], id: string | null, level: Lo
     select process_id as "id", kind, host, pid from wish_log_level(${id}::uuid, ${level}, ${minutes}) order by host, pid`)
 
 /** Lists the processes that were there in the last day, the oldest first. */
-export const listProcesses = (db: Database['unscoped']) =>
+export const listProcesses = (db: Queryable) =>
   db.rows<ListedProcess>(sql`
     select process_id as "id", kind, host, pid, version, schema, state, started_at as "startedAt", seen_at as "seenAt", is_live as "isLive",
            log_level as "logLevel", settings
