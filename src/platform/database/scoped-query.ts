@@ -101,7 +101,6 @@ const CITUS: Scopes = {
   }),
   lastingPlans: undefined,
   inserting: countedInsert,
-  inserting: countedInsert,
   wrapsReads: true,
 }
 
