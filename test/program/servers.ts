@@ -111,24 +111,61 @@ export const urlOf = (...folders: string[]) =>
   `postgres://postgres:never-shown@localhost:5432/perennial?host=${folders.map((folder) => join(folder, 'postgres')).join(',')}`
 
 /** Starts a primary and a standby that receives its log, synchronously or not; `prepare` makes what both have at the beginning. */
-export async function startPair(
+export const startPair = (
   primary: string,
   standby: string,
   { isSynchronous, prepare }: { isSynchronous: boolean; prepare: (url: string) => Promise<void> },
+): Promise<void> => startReplicated(primary, [standby], { prepare, ...(isSynchronous && { synchronous: '*' }) })
+
+/** Starts a primary and standbys that receive its log. A standby is named `standby0`, `standby1`, … in `synchronous`. */
+export async function startReplicated(
+  primary: string,
+  standbys: readonly string[],
+  {
+    synchronous = '',
+    prepare,
+    settings = {},
+    host = join(primary, 'postgres'),
+  }: {
+    synchronous?: string
+    prepare: (url: string) => Promise<void>
+    settings?: ServerSettings
+    /** The address at which standbys find the primary. */
+    host?: string
+  },
 ): Promise<void> {
-  await startServer(primary)
+  await startServer(primary, settings)
   await prepare(urlOf(primary))
   await stopServer(primary)
-  copyServer(primary, standby)
-  makeStandby(standby)
-  await startServer(primary, isSynchronous ? { synchronous_standby_names: '*' } : {})
+  for (const standby of standbys) {
+    copyServer(primary, standby)
+    makeStandby(standby)
+  }
+  await startServer(primary, { ...settings, synchronous_standby_names: synchronous })
   await admitStandby(primary)
-  await startServer(standby, { primary_conninfo: `host=${join(primary, 'postgres')} port=5432 user=postgres` })
+  for (const [place, standby] of standbys.entries())
+    await startServer(standby, { ...settings, primary_conninfo: conninfoOf(host, place) })
+  await untilStreaming(primary, standbys.length)
+}
+
+const conninfoOf = (host: string, place: number) =>
+  `host=${host} port=5432 user=postgres application_name=standby${place}`
+
+/** Lets a standby follow another primary, at which it starts anew. */
+export async function follow(standby: string, primary: string, settings: ServerSettings = {}): Promise<void> {
+  await stopServer(standby)
+  await admitStandby(primary)
+  await startServer(standby, { ...settings, primary_conninfo: conninfoOf(join(primary, 'postgres'), 0) })
+  await untilStreaming(primary, 1)
+}
+
+/** Waits until so many standbys receive the log of a server. */
+async function untilStreaming(primary: string, count: number): Promise<void> {
   const since = performance.now()
   for (;;) {
-    const [row] = await onServer(primary, 'select state from pg_stat_replication')
-    if (row?.state === 'streaming') return
-    if (performance.now() - since > STREAMING_MS) throw new Error('the standby does not receive the log')
+    const rows = await onServer(primary, `select 1 from pg_stat_replication where state = 'streaming'`)
+    if (rows.length >= count) return
+    if (performance.now() - since > STREAMING_MS) throw new Error('a standby does not receive the log')
     await delay(100)
   }
 }

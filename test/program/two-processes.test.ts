@@ -130,11 +130,11 @@ test('two processes share keys, exclusions, locks and what they know of accounts
   expect(there['one']).toBeLessThanOrEqual(POOL + ofServe)
   expect(there['two']).toBeLessThanOrEqual(POOL + ofServe)
   expect(there['work']).toBeLessThanOrEqual(POOL + ofWork)
+  await wall.query('rollback')
+  await Promise.all([...asked, moving])
   const findings: { About: string; Says: string }[] = await command('doctor')
   const sum = 2 * (POOL + ofServe) + POOL + ofWork
   expect(findings.filter(({ About }) => About === 'processes').map(({ Says }) => Says)).toEqual([
     expect.stringContaining(`up to ${sum} connections of the`),
   ])
-  await wall.query('rollback')
-  await Promise.all([...asked, moving])
 })
