@@ -13,6 +13,28 @@ export interface Release {
   day: string
   /** Those that it has and the releases before it have not, in their order. */
   migrations: ReleasedMigration[]
+  /** The newest migration that a program must know to work on its schema. */
+  least: number
+  /** For the rolling migrations and the program of the next release. */
+  next: NextRelease
+}
+
+/** Preparations for the next release, which runs beside the one that makes them; heads of migrations name them. */
+export interface NextRelease {
+  /** Words, forms and functions that it reads or calls in a way that the next may write or replace. */
+  uses: string[]
+  /** Tables, columns as table.column, and functions that it no longer needs. */
+  drops: string[]
+}
+
+const NEXT = /^-- next may (use|drop): (.+)$/gm
+
+/** Returns what the heads of migrations prepare for the next release: "-- next may use: a, b" and "-- next may drop: table.column". */
+export function preparedBy(texts: readonly string[]): NextRelease {
+  const next: NextRelease = { uses: [], drops: [] }
+  for (const [, verb, names = ''] of texts.flatMap((text) => [...text.matchAll(NEXT)]))
+    next[verb === 'use' ? 'uses' : 'drops'].push(...names.split(',').map((name) => name.trim()))
+  return next
 }
 
 /** Everything that releases are held against. */
@@ -61,6 +83,9 @@ export function problemsOf(releases: readonly Release[], { changelog, migrations
     for (const file of [`${version}.sql.gz`, `${version}.json.gz`, `${version}.program.tgz`])
       if (!upgrades.includes(file)) problems.push(`test/upgrades has no ${file}, from which ${version} is upgraded.`)
   }
+  for (const { version, least, migrations: own } of releases)
+    if (least < 1 || least > Number(own.at(-1)?.name.slice(0, 4) ?? least))
+      problems.push(`The least of ${version}, ${least}, is not a migration that it has.`)
   const should = releases.map(headingOf).toReversed()
   if (JSON.stringify(headingsIn(changelog)) !== JSON.stringify(should))
     problems.push(`The headings of CHANGELOG.md are not ${should.join(', ') || 'without a day'}.`)
