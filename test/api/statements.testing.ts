@@ -5,6 +5,7 @@ import { COUNTED_LISTS } from '../../src/duties.ts'
 import { assert } from '../../src/kernel/assert.ts'
 import { ONE } from '../../src/kernel/decimal.ts'
 import { BY_ROWS, type OfMany } from '../../src/platform/database/database.ts'
+import { SCOPES } from '../../src/platform/database/scoped-query.ts'
 import type { Statement } from '../../src/platform/database/sql.ts'
 import { writesNothing } from '../../src/platform/http/group.ts'
 
@@ -68,6 +69,8 @@ export interface Collected {
   file: string
   /** Whether it was once said with every value there: a made-up input may have left out a piece of SQL. */
   isComplete: boolean
+  /** It is sent where tables are not distributed, and another one in its place where they are. */
+  isPlainOnly: boolean
   /** The numbers of the parameters that are the account. */
   accountParameters: Set<number>
 }
@@ -75,8 +78,14 @@ export interface Collected {
 const collected = new Map<string, Collected>()
 let calling = ''
 
-function hear({ text, values }: Statement): void {
-  const known = collected.get(text) ?? { file: calling, isComplete: false, accountParameters: new Set() }
+/** Hears a statement, and what is sent in its place where tables are distributed. */
+function hear(statement: Statement): void {
+  if (statement.isOfQuery) note(SCOPES.citus.inserting(statement), false)
+  note(statement, statement.isOfQuery === true)
+}
+
+function note({ text, values }: Statement, isPlainOnly: boolean): void {
+  const known = collected.get(text) ?? { file: calling, isComplete: false, isPlainOnly, accountParameters: new Set() }
   collected.set(text, known)
   known.isComplete ||= !values.includes(undefined)
   for (const [position, value] of values.entries()) if (value === ACCOUNT) known.accountParameters.add(position + 1)

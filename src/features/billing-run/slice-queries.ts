@@ -3,7 +3,7 @@ import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { bigintList } from '../../platform/database/columns.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { isOver, UNTIL } from '../../platform/database/lease.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { fragment, ofQuery, sql } from '../../platform/database/sql.ts'
 
 /** Customers of one pass of a run that one worker at a time bills: after the first identifier, up to the last. */
 export interface RunSlice {
@@ -23,10 +23,12 @@ export const replaceSlices = async (
   pass: { day: IsoDate; phase: number; lasts: readonly CustomerId[] },
 ): Promise<void> => {
   await deleteSlices(tx, runId)
-  await tx.rows(sql`
+  await tx.rows(
+    ofQuery(sql`
     insert into billing_run_parts (account_id, billing_run_id, last_customer_id, after_customer_id, day, phase)
     select ${tx.account}, ${runId}, last, lag(last, 1, 0::bigint) over (order by last), ${pass.day}, ${pass.phase}
-      from unnest(${bigintList(pass.lasts)}::bigint[]) as last`)
+      from unnest(${bigintList(pass.lasts)}::bigint[]) as last`),
+  )
   await tx.rows(sql`select pg_notify('billing_run_part', '')`)
 }
 

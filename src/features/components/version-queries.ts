@@ -72,7 +72,7 @@ async function insertBrackets(
       from unnest(${column(brackets, 'currencyId')}::bigint[], ${pricesOf(brackets)}::numeric[],
                   ${column(brackets, 'from')}::bigint[], ${column(brackets, 'till')}::bigint[])
            with ordinality as b(currency_id, price, qty_from, qty_till, place)
-     order by place`)
+     order by place returning 1`)
 }
 
 /** Writes the changed prices of a version; identifiers of what stays are kept. */

@@ -54,7 +54,7 @@ function asRow(c: NewCustomer): object {
 const insertion: OfMany<NewCustomer> = (account, customers) => sql`
     insert into customers (account_id, customer_id, created_at, statement_due_on, ${SET_NAMES})
     select ${account}, r.* from json_to_recordset(${jsonRows(customers.map(asRow))}::json)
-      as r(customer_id bigint, created_at timestamptz, statement_due_on date, ${SET_TYPES})`
+      as r(customer_id bigint, created_at timestamptz, statement_due_on date, ${SET_TYPES}) returning 1`
 
 /** Adds a customer, without waiting. */
 export const sendCustomer = (tx: Transaction, customer: NewCustomer, refusals: Refusals): void =>

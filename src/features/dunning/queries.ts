@@ -4,7 +4,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, dates } from '../../platform/database/columns.ts'
-import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, type Fragment, fragment, ofQuery, sql } from '../../platform/database/sql.ts'
 import type { CollectionMethod } from '../collection-terms/types.ts'
 
 /** An invoice with how far its dunning has come, and the facts of it and its customer that decide what a day brings. */
@@ -130,29 +130,35 @@ export interface NewDunning {
 
 /** Begins the dunning of invoices that this transaction issued, so that none of them has begun: to look whether one has costs a third of writing it. */
 export const insertDunning = (tx: Transaction, rows: readonly NewDunning[]) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
     select ${tx.account}, r.invoice, r.customer, r.looks, r.wanted
       from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'customerId')}::bigint[], ${dates(rows, 'looksOn')}::date[],
-        ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)`)
+        ${dates(rows, 'wantedOn')}::date[]) as r(invoice, customer, looks, wanted)`),
+  )
 
 /** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step on its own. */
 export const insertDunningByHand = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from, is_settled)
     select ${tx.account}, i.invoice_id, i.customer_id, i.due_date, i.due_date, not ${isTriedSince}
       from invoices i join accounts a on a.account_id = ${tx.account}
      where i.account_id = ${tx.account} and i.invoice_id = ${id}
-    on conflict (account_id, invoice_id) do nothing`)
+    on conflict (account_id, invoice_id) do nothing`),
+  )
 
 /** Begins the dunning of an invoice that is tried from now on; one that fell due before this version came is left to people. */
 export const insertDunningLater = (tx: Transaction, id: InvoiceId, today: IsoDate) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
     select ${tx.account}, i.invoice_id, i.customer_id, ${today}, greatest(i.due_date, ${today}::date)
       from invoices i join accounts a on a.account_id = ${tx.account}
      where i.account_id = ${tx.account} and i.invoice_id = ${id} and ${isTriedSince}
-    on conflict (account_id, invoice_id) do nothing`)
+    on conflict (account_id, invoice_id) do nothing`),
+  )
 
 /** Writes how far the dunning of an invoice has come, and the day on which it is looked at next, without waiting. */
 export const updateDunning = (tx: Transaction, id: InvoiceId, d: Dunning, dueOn: IsoDate | null): void =>
@@ -181,12 +187,14 @@ export const planUntried = (tx: Transaction, { dueFrom, on }: { dueFrom: IsoDate
 
 /** Begins the dunning of open invoices that nobody tries, as far as they fall due from a day on. */
 export const insertUntriedDunning = (tx: Transaction, day: IsoDate) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
     select ${tx.account}, i.invoice_id, i.customer_id, i.due_date, i.due_date from invoices i
      where i.account_id = ${tx.account} and i.issued_at is not null and i.cancelled_at is null and i.due_date >= ${day}
        and i.total_minor > i.negative_minor + i.paid_minor
-    on conflict (account_id, invoice_id) do nothing`)
+    on conflict (account_id, invoice_id) do nothing`),
+  )
 
 /** Wakes the dunning of invoices of which more is open than before, without waiting. */
 export const sendWake = (tx: Transaction, ids: readonly InvoiceId[], day: IsoDate): void =>

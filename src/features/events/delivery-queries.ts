@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints } from '../../platform/database/columns.ts'
 import { isOver, UNTIL } from '../../platform/database/lease.ts'
-import { arrayLiteral, column, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, type Fragment, fragment, ofQuery, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { EventType } from './types.ts'
 import { EVENTS } from './packed.ts'
@@ -35,7 +35,7 @@ export const endpointsOf = (account: AccountId): Fragment =>
 export const deliveriesOfWritten = (account: AccountId): Fragment => fragment`
   insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id)
   select ${account}, w.webhook_id, e.event_id, e.type, e.record_id
-    from endpoints w join written e on ${isWanted(fragment`w.types`, fragment`e.type`)}`
+    from endpoints w join written e on ${isWanted(fragment`w.types`, fragment`e.type`)} returning 1`
 
 export interface NewDelivery {
   webhookId: Id
@@ -44,10 +44,12 @@ export interface NewDelivery {
 
 /** Writes a delivery of an event that was written already, in no order: a replay, or a test. */
 export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDelivery) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
     select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
-      from events e where e.account_id = ${tx.account} and ${EVENTS.isId('e', fragment`${eventId}::bigint`)}`)
+      from events e where e.account_id = ${tx.account} and ${EVENTS.isId('e', fragment`${eventId}::bigint`)}`),
+  )
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
 export interface EventRange {
@@ -68,10 +70,12 @@ export const countEventsIn = (db: Queryable, account: AccountId, range: EventRan
 
 /** Writes deliveries of the events of a time, in no order. */
 export const insertDeliveriesOf = (tx: Transaction, webhookId: Id, range: EventRange) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
     select ${tx.account}, ${webhookId}, e.event_id, e.type, e.record_id, false from ${eventsIn(tx.account, range)}
-     order by e.event_id`)
+     order by e.event_id`),
+  )
 
 /** A delivery as it is shown. */
 export interface Delivery extends NewDelivery {

@@ -1,7 +1,16 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, type Fragment, fragment, namesOf, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  arrayLiteral,
+  column,
+  type Fragment,
+  fragment,
+  namesOf,
+  NOTHING,
+  ofQuery,
+  sql,
+} from '../../platform/database/sql.ts'
 import { direction, onward, type PageStart } from '../../platform/http/paging.ts'
 import { mergedPage } from '../../platform/packed/page.ts'
 import { bigints, deduplicated, texts } from '../../platform/database/columns.ts'
@@ -253,15 +262,17 @@ export const onlyUpdated = (
 
 /** Returns the end of a statement that notes the change of the records whose identifiers its part `changed` returns as `id`. */
 export const notingChanged = (account: AccountId, recordType: UpdatedType): Fragment => fragment`
-  insert into record_changes (account_id, record_type, record_id) select ${account}, ${recordType}, id from changed`
+  insert into record_changes (account_id, record_type, record_id) select ${account}, ${recordType}, id from changed returning 1`
 
 /** Notes that records were changed which no event is written of, without waiting. */
 export const sendChanged = (tx: Transaction, recordType: UpdatedType, ids: readonly Id[]): void => {
   assert(ids.length > 0, 'something was changed')
-  tx.send(sql`
+  tx.send(
+    ofQuery(sql`
     insert into record_changes (account_id, record_type, record_id)
     select ${tx.account}, ${recordType}, * from unnest(${bigints(
       ids.map((id) => ({ id })),
       'id',
-    )}::bigint[])`)
+    )}::bigint[])`),
+  )
 }

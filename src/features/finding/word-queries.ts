@@ -37,7 +37,7 @@ const insertion: OfMany<NewWord> = (account, words) => sql`
     select ${account}, r.list, (r.id / ${BLOCK})::integer, r.word, r.id
       from unnest(${arrayLiteral(words.map(({ list }) => LISTS[list].number))}::smallint[], ${column(words, 'id')}::bigint[],
              ${column(words, 'word')}::text[]) as r(list, id, word)
-    on conflict do nothing`
+    on conflict do nothing returning 1`
 
 /** Writes words of records, without waiting. */
 export const sendWords = (tx: Transaction, words: readonly NewWord[]): void => tx.sendGrouped(insertion, words)

@@ -171,7 +171,7 @@ export async function replacePrimaries(
   await tx.rows(sql`
     insert into gateway_primaries (account_id, kind, gateway_id)
     select ${account}, kind, ${id} from unnest(${arrayLiteral(kinds)}::text[]) as wanted(kind)
-    on conflict (account_id, kind) do update set gateway_id = excluded.gateway_id`)
+    on conflict (account_id, kind) do update set gateway_id = excluded.gateway_id returning 1`)
 }
 
 export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>

@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, idsOfRanges } from '../../platform/database/draw-ids.ts'
 import { joined, shapeRelation } from '../../platform/database/bulk.ts'
 import { type ArrayParameter, isOneValue, keyOf, type OneValue } from '../../platform/database/columns.ts'
-import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, ofQuery, sql } from '../../platform/database/sql.ts'
 import type { StampedRecords } from '../../platform/database/stamped.ts'
 import { CHARGE_COLUMNS, type ChargeRow, INVOICE_COLUMNS } from './issue-queries.ts'
 import type { OfShape } from './template-line-queries.ts'
@@ -67,12 +67,14 @@ export async function insertTemplateZeroCharges(
 ): Promise<void> {
   if (charges.length === 0) return
   const { names, values, source } = shapeRelation(charges, SHARED_BY_CHARGES)
-  await tx.rows(sql`
+  await tx.rows(
+    ofQuery(sql`
     insert into charge_rows (account_id, subscription_id, ${names})
     select ${tx.account}, r.subscription, ${values}
       from unnest(${subscriptionIds}::bigint[], ${positions}::integer[]) with ordinality as r(subscription, shape, place)
       join ${source} on s.shape = r.shape
-     order by r.place, s.line`)
+     order by r.place, s.line`),
+  )
 }
 
 /** Writes invoices with consecutive numbers in the order of the records. Nothing depends on where their rows lie, so they are not sorted. */
@@ -85,10 +87,12 @@ export function insertBulkInvoices(
   const { names, values, source } = shapeRelation(heads, HEAD_COLUMNS)
   const own = ownColumns(rows, at)
   const ofHead = rows.heads === null ? fragment`cross join ${source}` : fragment`join ${source} on s.shape = r.head`
-  return tx.rows(sql`
+  return tx.rows(
+    ofQuery(sql`
     insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names}, ${own.names})
     select ${tx.account}, ${firstNumber}::bigint + r.place - 1, ${at}::timestamptz, ${at}::timestamptz, ${accountVersion}::integer, ${values}, ${own.values}
-      from unnest(${own.arrays}) with ordinality as r(${own.arrayNames}, place) ${ofHead}`)
+      from unnest(${own.arrays}) with ordinality as r(${own.arrayNames}, place) ${ofHead}`),
+  )
 }
 
 /** Column of invoices: its name, its values, their type, and what is written where these are not. */

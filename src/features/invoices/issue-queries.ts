@@ -4,7 +4,7 @@ import type { TaxCategory } from '../../kernel/tax.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type BulkColumns, bulkParts, type BulkValues } from '../../platform/database/bulk.ts'
 import { bigints, deduplicated } from '../../platform/database/columns.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { column, ofQuery, sql } from '../../platform/database/sql.ts'
 import { assigned, collected, type CollectedFields } from './draft-queries.ts'
 import { EDITABLE, PLAIN_FIELD_NAMES, type GivenFields, PLAIN_COLUMNS } from './fields.ts'
 import type { InvoiceRow } from './types.ts'
@@ -180,22 +180,27 @@ export async function insertInvoices(
 ): Promise<void> {
   const { firstNumber, at } = common
   for (const { names, values, source, offset } of bulkParts(invoices, INVOICE_COLUMNS, knownOf(invoices)))
-    await tx.rows(sql`
+    await tx.rows(
+      ofQuery(sql`
       insert into invoices (account_id, number, last_updated, issued_at, account_version, ${names})
       select ${tx.account}, ${firstNumber === null ? null : firstNumber + BigInt(offset)}::bigint + r.place - 1, ${at}::timestamptz,
              ${firstNumber === null ? null : at}::timestamptz, ${common.accountVersion}::integer, ${values}
-        from ${source}`)
+        from ${source}`),
+    )
 }
 
 export async function insertCharges(tx: Transaction, charges: readonly ChargeRow[]): Promise<void> {
   const known = charges[0]?.kind === 'manual' ? LINES_OF_CALLERS : LINES_OF_RULES
   for (const { names, values, source } of bulkParts(charges, CHARGE_COLUMNS, known))
-    await tx.rows(sql`insert into charge_rows (account_id, ${names}) select ${tx.account}, ${values} from ${source}`)
+    await tx.rows(
+      ofQuery(sql`insert into charge_rows (account_id, ${names}) select ${tx.account}, ${values} from ${source}`),
+    )
 }
 
 export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow[]): Promise<void> {
   for (const { rows, distinct: s, positions } of deduplicated(taxes, TAX_SHAPE)) {
-    await tx.rows(sql`
+    await tx.rows(
+      ofQuery(sql`
       insert into invoice_tax_rows (account_id, invoice_id, name, rate, tax_number, tax_rule_id, category, reason_code, reason, base_minor,
         amount_minor, shares)
       select ${tx.account}, r.invoice, (${column(s, 'name')}::text[])[r.shape], (${column(s, 'rate')}::numeric[])[r.shape],
@@ -203,7 +208,8 @@ export async function insertInvoiceTaxes(tx: Transaction, taxes: readonly TaxRow
              (${column(s, 'category')}::text[])[r.shape], (${column(s, 'reasonCode')}::text[])[r.shape],
              (${column(s, 'reason')}::jsonb[])[r.shape], r.base, r.amount, r.shares::bigint[]
         from unnest(${bigints(rows, 'invoiceId')}::bigint[], ${bigints(rows, 'baseMinor')}::bigint[], ${bigints(rows, 'amountMinor')}::bigint[],
-          ${column(rows, 'shares')}::text[], ${positions}::integer[]) as r(invoice, base, amount, shares, shape)`)
+          ${column(rows, 'shares')}::text[], ${positions}::integer[]) as r(invoice, base, amount, shares, shape)`),
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import { shapeRelation } from '../../platform/database/bulk.ts'
 import { bigints, positionsColumn } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
-import { type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { type Fragment, fragment, namesOf, ofQuery, sql } from '../../platform/database/sql.ts'
 import { keepTemplates, type SentTemplates, type KeptOnce, type TemplateKind } from '../../platform/packed/keep.ts'
 import { CHARGE_COLUMNS, type ChargeRow, TAX_COLUMNS, type TaxRow } from './issue-queries.ts'
 
@@ -89,10 +89,10 @@ function sentLines(account: AccountId, templates: readonly LinesTemplate[]): Sen
     contents: fragment`
     lines as (
       insert into invoice_template_charges (account_id, template_id, line, ${CHARGE_NAMES})
-      select ${account}, n.id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.template = n.template),
+      select ${account}, n.id, c.line, ${columnsOf(KEPT_OF_CHARGES, 'c.')} from chosen n join charged c on c.template = n.template returning 1),
     taxes as (
       insert into invoice_template_taxes (account_id, template_id, line, ${TAX_NAMES})
-      select ${account}, n.id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.template = n.template)`,
+      select ${account}, n.id, t.line, ${columnsOf(KEPT_OF_TAXES, 't.')} from chosen n join taxed t on t.template = n.template returning 1)`,
   }
 }
 
@@ -126,17 +126,21 @@ const { invoiceId: _chargedOwn, subscriptionId: _billedOwn, ...OWN_OF_CHARGES } 
 /** Writes lines of invoices as rows; those that many have alike travel once. The place of each of `lines` is its `shape`. */
 export function insertOwnCharges(tx: Transaction, rows: readonly OwnLine[], lines: readonly OfShape<ChargeRow>[]) {
   const { names, values, source } = shapeRelation(lines, OWN_OF_CHARGES)
-  return tx.rows(sql`
+  return tx.rows(
+    ofQuery(sql`
     insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, ${names})
-    select ${tx.account}, r.id, r.invoice, r.subscription, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`)
+    select ${tx.account}, r.id, r.invoice, r.subscription, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`),
+  )
 }
 
 /** Writes taxes of invoices as rows likewise. */
 export function insertOwnTaxes(tx: Transaction, rows: readonly OwnLine[], taxes: readonly OfShape<TaxRow>[]) {
   const { names, values, source } = shapeRelation(taxes, KEPT_OF_TAXES)
-  return tx.rows(sql`
+  return tx.rows(
+    ofQuery(sql`
     insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${names})
-    select ${tx.account}, r.id, r.invoice, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`)
+    select ${tx.account}, r.id, r.invoice, ${values} from ${ownLines(rows)} join ${source} on s.shape = r.place order by r.id`),
+  )
 }
 
 /**
@@ -153,10 +157,10 @@ export const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeId
     lines as (
       insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
       select ${tx.account}, k.first_charge_id + s.line - 1, k.invoice_id, k.subscription_id, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}
-        from kept k join invoice_template_charges s on s.account_id = ${tx.account} and s.template_id = k.template_id),
+        from kept k join invoice_template_charges s on s.account_id = ${tx.account} and s.template_id = k.template_id returning 1),
     taxes as (
       insert into invoice_tax_rows (account_id, invoice_tax_id, invoice_id, ${TAX_NAMES})
       select ${tx.account}, k.first_tax_id + s.line - 1, k.invoice_id, ${columnsOf(KEPT_OF_TAXES, 's.')}
-        from kept k join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = k.template_id)
+        from kept k join invoice_template_taxes s on s.account_id = ${tx.account} and s.template_id = k.template_id returning 1)
     update invoices i set template_id = null, first_charge_id = null, first_tax_id = null
       from kept k where i.account_id = ${tx.account} and i.invoice_id = k.invoice_id`)

@@ -5,7 +5,16 @@ import { bigintList, bigints, dates, positionsColumn, rangeOfIds } from '../../p
 import type { Transaction } from '../../platform/database/database.ts'
 import { idsOfText } from '../../platform/database/id-lists.ts'
 import { drawIds, type IdRange } from '../../platform/database/draw-ids.ts'
-import { asCount, column, counted, type Fragment, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import {
+  asCount,
+  column,
+  counted,
+  type Fragment,
+  fragment,
+  NOTHING,
+  ofQuery,
+  sql,
+} from '../../platform/database/sql.ts'
 import { keepTemplates, type SentTemplates, type KeptOnce, type TemplateKind } from '../../platform/packed/keep.ts'
 import { LEDGER } from './packed.ts'
 
@@ -67,7 +76,7 @@ function sentEntries(account: AccountId, templates: readonly TemplateEntries[]):
     entries as (
       insert into posting_template_entries (account_id, posting_template_id, line, ${names})
       select ${account}, n.id, row_number() over (partition by s.shape order by s.line) - 1, ${values}
-        from chosen n join ${source} on s.shape = n.template order by n.id, s.line)`,
+        from chosen n join ${source} on s.shape = n.template order by n.id, s.line returning 1)`,
   }
 }
 
@@ -106,7 +115,8 @@ export function sendBatches(
   { stride, postedAt, customerIds, shapeIds }: PostedTogether,
 ): void {
   const places = (of: (batch: NewPostingBatch) => number) => fragment`${positionsColumn(batches.map(of))}::integer[]`
-  tx.send(sql`
+  tx.send(
+    ofQuery(sql`
     insert into ledger_packs (account_id, first_entry_id, first_invoice_id, stride, entries, posted_at, dated_from, dated_to, customer_ids, template_ids,
       hash)
     select ${tx.account}, b.first_entry, b.first_invoice, ${stride}::integer, b.entries, ${postedAt}::timestamptz, b.dated_from, b.dated_to,
@@ -116,7 +126,8 @@ export function sendBatches(
              ${places(({ entries }) => entries)}, ${dates(batches, 'from')}::date[], ${dates(batches, 'to')}::date[],
              ${column(batches, 'hash')}::text[])
         as b(first_entry, first_invoice, low, high, until, entries, dated_from, dated_to, hash)
-     order by b.first_entry`)
+     order by b.first_entry`),
+  )
 }
 
 /** Customers who owe more of a currency, each once, in the order of their identifiers, and how much each, in minor units. */
@@ -161,11 +172,13 @@ export const insertReceivables = (
   { currency, customerIds, amountsMinor }: OwedMore,
 ): Promise<number> =>
   tx.count(
-    asCount(sql`
+    asCount(
+      ofQuery(sql`
     insert into customer_totals (account_id, customer_id, currency, receivable_minor)
     select ${tx.account}, l.customer, ${currency}, l.amount
       from unnest(${bigintList(customerIds)}::bigint[], ${bigintList(amountsMinor)}::bigint[]) as l(customer, amount)
      where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`),
+    ),
   )
 
 /**

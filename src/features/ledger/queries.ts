@@ -76,5 +76,5 @@ export const entriesStatement = (
           as e(customer, currency, event, is_reversal, record_type, record_id, debit, credit, tax_name, tax_rate, tax_number, amount, dated, posted_at,
             place)
         join linked k on k.customer_id = e.customer and k.currency = e.currency
-       order by e.place)
+       order by e.place returning 1)
     select customer_id as "customerId", currency from linked where unapplied_minor > 0`

@@ -142,7 +142,7 @@ const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => 
         ${bigints(rows, 'givenId')}::bigint[], ${column(rows, 'owedKind')}::text[], ${bigints(rows, 'owedId')}::bigint[],
         ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
         ${dates(rows, 'endedOn')}::date[], ${column(rows, 'at')}::timestamptz[])
-        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on, at)`
+        as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on, at) returning 1`
 
 /** Writes new allocations under identifiers drawn ahead, without waiting. */
 export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>
@@ -170,7 +170,7 @@ export const sendAllocationDeletes = (tx: Transaction, gone: readonly Id[]): voi
       delete from allocations where account_id = ${tx.account} and allocation_id = any(${ids(gone)}::bigint[])
       returning allocation_id, given_kind, given_id, owed_kind, owed_id)
     insert into removed_allocations (account_id, allocation_id, given_kind, given_id, owed_kind, owed_id)
-    select ${tx.account}, * from gone`)
+    select ${tx.account}, * from gone returning 1`)
 
 /** Change of what is allocated of a given document. */
 export interface GivenDelta {

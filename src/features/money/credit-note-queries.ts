@@ -26,7 +26,7 @@ export const insertCreditLines = (tx: Transaction, account: AccountId, noteId: I
     select ${account}, ${noteId}, * from unnest(${column(lines, 'line')}::smallint[], ${column(lines, 'chargeId')}::bigint[],
       ${column(lines, 'name')}::text[], ${column(lines, 'from')}::date[], ${column(lines, 'until')}::date[],
       ${column(lines, 'wholeFrom')}::date[], ${column(lines, 'wholeUntil')}::date[], ${column(lines, 'price')}::numeric[],
-      ${column(lines, 'creditedBeforeMinor')}::bigint[], ${column(lines, 'mostMinor')}::bigint[], ${column(lines, 'netMinor')}::bigint[])`)
+      ${column(lines, 'creditedBeforeMinor')}::bigint[], ${column(lines, 'mostMinor')}::bigint[], ${column(lines, 'netMinor')}::bigint[]) returning 1`)
 
 export interface CreditTaxRow {
   line: number
@@ -39,7 +39,7 @@ export const insertCreditTaxes = (tx: Transaction, account: AccountId, noteId: I
   tx.rows(sql`
     insert into credit_note_taxes (account_id, credit_note_id, line, name, rate, amount_minor)
     select ${account}, ${noteId}, * from unnest(${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
-      ${column(taxes, 'rate')}::numeric[], ${column(taxes, 'amountMinor')}::bigint[])`)
+      ${column(taxes, 'rate')}::numeric[], ${column(taxes, 'amountMinor')}::bigint[]) returning 1`)
 
 /** Lists the lines of a note of the service, with the kinds of the charges they give back, which are rows since they were given back. */
 export const listCreditLines = (db: Queryable, account: AccountId, noteId: Id) =>

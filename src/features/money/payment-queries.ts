@@ -143,7 +143,7 @@ const insertion: OfMany<Payment> = (account, payments) => sql`
            r."chargeId", r."givesWay", r.ref, r.memo, r."createdAt"
       from json_to_recordset(${jsonRows(payments)}::json)
         as r("id" bigint, "customerId" bigint, "paidAt" timestamptz, dated date, currency text, "amountMinor" bigint, "appliedMinor" bigint, method text,
-             origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz)`
+             origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz) returning 1`
 
 /** Writes a payment with what will be allocated of it. */
 export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendGrouped(insertion, [row])

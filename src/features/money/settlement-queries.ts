@@ -122,13 +122,13 @@ export function sendSettlements(tx: Transaction, rows: readonly Settlement[], at
     insert into settlements (account_id, settlement_id, customer_id, negative_adjustment_id, invoice_id, basis, gross_minor, settled_before_minor, dated)
     select ${tx.account}, * from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'customerId')}::bigint[],
       ${bigints(rows, 'noteId')}::bigint[], ${bigints(rows, 'invoiceId')}::bigint[], ${column(rows, 'basis')}::text[],
-      ${bigints(rows, 'amountMinor')}::bigint[], ${bigints(rows, 'settledBeforeMinor')}::bigint[], ${dates(rows, 'dated')}::date[])`)
+      ${bigints(rows, 'amountMinor')}::bigint[], ${bigints(rows, 'settledBeforeMinor')}::bigint[], ${dates(rows, 'dated')}::date[]) returning 1`)
   const taxes = rows.flatMap(({ id, taxes: of }) => of.map((tax, place) => ({ ...tax, id, line: place + 1 })))
   tx.send(sql`
     insert into settlement_taxes (account_id, settlement_id, line, name, rate, tax_number, amount_minor, settled_before_minor, dated)
     select ${tx.account}, * from unnest(${bigints(taxes, 'id')}::bigint[], ${column(taxes, 'line')}::smallint[], ${column(taxes, 'name')}::text[],
       ${arrayLiteral(taxes.map(({ rate }) => decimalText(rate)))}::numeric[], ${column(taxes, 'taxNumber')}::text[], ${bigints(taxes, 'amountMinor')}::bigint[],
-      ${bigints(taxes, 'settledBeforeMinor')}::bigint[], ${dates(taxes, 'dated')}::date[])`)
+      ${bigints(taxes, 'settledBeforeMinor')}::bigint[], ${dates(taxes, 'dated')}::date[]) returning 1`)
   countCredited(tx, rows, at, 1n)
 }
 

@@ -43,7 +43,7 @@ function factsOf({ name, colour, country, locale }: Sender): Fragment {
 
 /** Puts the mail with one invoice into the outbox, whether or not its customer wishes that; they can be reached. */
 export const insertInvoiceMail = (tx: Transaction, queued: QueuedInvoices) =>
-  tx.rows(sql`${insertion(tx, queued, false)}`)
+  tx.rows(sql`${insertion(tx, queued, false)} returning 1`)
 
 /** Puts the mails with invoices of those customers who wish them, and can be reached, into the outbox, each with its event. */
 export const insertInvoiceMails = (tx: Transaction, queued: QueuedInvoices, actor: string) =>

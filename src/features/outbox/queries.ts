@@ -2,7 +2,16 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { texts } from '../../platform/database/columns.ts'
-import { arrayLiteral, column, type Fragment, fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
+import {
+  arrayLiteral,
+  column,
+  type Fragment,
+  fragment,
+  NOTHING,
+  ofQuery,
+  onlyWith,
+  sql,
+} from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { type Stored, withTexts } from './invoice-mail.ts'
@@ -146,13 +155,15 @@ export const sendMails = (
     documentKind: mail.document?.kind ?? null,
     documentId: mail.document?.id ?? null,
   }))
-  tx.send(sql`
+  tx.send(
+    ofQuery(sql`
     insert into outbox (account_id, created_at, status, next_try_at, customer_id, template, to_address, cc_address, message_id, subject, text_body, html_body,
       document_kind, document_id)
     select ${tx.account}, ${at}::timestamptz, ${firstState(isHeld)}, * from unnest(${column(rows, 'customerId')}::bigint[], ${column(rows, 'template')}::text[],
       ${column(rows, 'to')}::text[], ${column(rows, 'cc')}::text[], ${column(rows, 'messageId')}::text[], ${column(rows, 'subject')}::text[],
       ${texts(rows, 'text')}::text[], ${texts(rows, 'html')}::text[], ${column(rows, 'documentKind')}::text[],
-      ${column(rows, 'documentId')}::bigint[])`)
+      ${column(rows, 'documentId')}::bigint[])`),
+  )
 }
 
 /** Lists how often the links of invoices were revoked. */

@@ -72,7 +72,7 @@ async function insertTerms(
       from unnest(${column(terms, 'rateId')}::bigint[], ${arrayLiteral(terms.map(({ price }) => decimalText(price)))}::numeric[],
                   ${column(terms, 'term')}::integer[], ${column(terms, 'termType')}::text[])
            with ordinality as t(rate_id, price, term, term_type, place)
-     order by place`)
+     order by place returning 1`)
 }
 
 /** Writes the changed rates and terms of a version; identifiers of what stays are kept. */

@@ -251,7 +251,7 @@ export const insertRecurringCharges = (
   tx.rows(sql`
     insert into recurring_invoice_charges (account_id, recurring_invoice_id, display_order, name, description, quantity, unit_price)
     select ${tx.account}, ${id}, * from unnest(${column(rows, 'displayOrder')}::smallint[], ${column(rows, 'name')}::text[],
-      ${column(rows, 'description')}::text[], ${column(rows, 'quantity')}::numeric[], ${column(rows, 'unitPrice')}::numeric[])`)
+      ${column(rows, 'description')}::text[], ${column(rows, 'quantity')}::numeric[], ${column(rows, 'unitPrice')}::numeric[]) returning 1`)
 
 export interface RecurringTaxRow {
   name: string
@@ -266,7 +266,7 @@ export const insertRecurringTaxes = (tx: Transaction, id: Id, rows: readonly Rec
   tx.rows(sql`
     insert into recurring_invoice_taxes (account_id, recurring_invoice_id, name, rate, category, reason_code, reason)
     select ${tx.account}, ${id}, * from unnest(${column(rows, 'name')}::text[], ${column(rows, 'rate')}::numeric[],
-      ${column(rows, 'category')}::text[], ${column(rows, 'reasonCode')}::text[], ${column(rows, 'reason')}::jsonb[])`)
+      ${column(rows, 'category')}::text[], ${column(rows, 'reasonCode')}::text[], ${column(rows, 'reason')}::jsonb[]) returning 1`)
 
 /** Writes the cancellation of a recurring invoice. */
 export const updateRecurringCancelled = (tx: Transaction, id: Id, on: IsoDate, at: Instant) =>

@@ -2,7 +2,7 @@ import type { Reminder, ReminderKind } from '../../engine/collection/rules.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, type Fragment, fragment, namesOf, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, type Fragment, fragment, namesOf, ofQuery, sql } from '../../platform/database/sql.ts'
 import { type Dates, type DocumentKind, type Source, SOURCES } from './source-queries.ts'
 
 /** The dates to look at, by kind; a kind that is left out is not looked at. */
@@ -118,10 +118,12 @@ export const listAddressees = (db: Queryable, account: AccountId, ids: readonly 
      order by c.customer_id`)
 
 export const insertSent = (tx: Transaction, rows: readonly Remindable[], day: IsoDate) =>
-  tx.rows(sql`
+  tx.rows(
+    ofQuery(sql`
     insert into reminders_sent (account_id, sent_on, about, kind, document, document_id, customer_id)
     select ${tx.account}, ${day}::date, * from unnest(${column(rows, 'about')}::date[], ${column(rows, 'kind')}::text[],
-      ${column(rows, 'document')}::text[], ${column(rows, 'documentId')}::bigint[], ${column(rows, 'customerId')}::bigint[])`)
+      ${column(rows, 'document')}::text[], ${column(rows, 'documentId')}::bigint[], ${column(rows, 'customerId')}::bigint[])`),
+  )
 
 /** Forgets reminders of dates that are over. */
 export const deleteSentBefore = (tx: Transaction, day: IsoDate) =>

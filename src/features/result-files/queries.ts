@@ -2,7 +2,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type AccountId, byIdentifier, type CustomerId, type Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, byteas, dates } from '../../platform/database/columns.ts'
-import { column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { column, fragment, type Fragment, NOTHING, ofQuery, sql } from '../../platform/database/sql.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 import type { LineKind, LineState } from './kinds.ts'
 
@@ -173,7 +173,8 @@ export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly New
   if (lines.length === 0) return
   const bytes = (key: 'sealedTexts' | 'likeness' | 'referenceLikeness' | 'entryKey') =>
     byteas(lines.map((line) => line[key]))
-  tx.send(sql`
+  tx.send(
+    ofQuery(sql`
     insert into result_lines (account_id, result_file_id, created_at, result_line_id, kind, dated, amount_minor, currency, code, sealed_texts,
       is_credit, entry_minor, likeness, has_bank_reference, reference_likeness, entry_key, is_sum, is_status, batch_id, same_as, payment_id, invoice_id)
     select ${tx.account}, ${fileId}, ${now}::timestamptz, * from unnest(
@@ -183,7 +184,8 @@ export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly New
       ${bytes('likeness')}::bytea[], ${column(lines, 'hasBankReference')}::boolean[], ${bytes('referenceLikeness')}::bytea[],
       ${bytes('entryKey')}::bytea[], ${column(lines, 'isSum')}::boolean[], ${column(lines, 'isStatus')}::boolean[],
       ${bigints(lines, 'batchId')}::bigint[], ${bigints(lines, 'sameAs')}::bigint[], ${bigints(lines, 'paymentId')}::bigint[],
-      ${bigints(lines, 'invoiceId')}::bigint[])`)
+      ${bigints(lines, 'invoiceId')}::bigint[])`),
+  )
 }
 
 export const updateListedLine = (tx: Transaction, line: Pick<ListedLine, 'id' | 'state' | 'paymentId' | 'invoiceId'>) =>

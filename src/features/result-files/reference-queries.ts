@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import { bigints, byteas } from '../../platform/database/columns.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { column, sql } from '../../platform/database/sql.ts'
+import { column, ofQuery, sql } from '../../platform/database/sql.ts'
 import type { FileOfLines } from './match-queries.ts'
 
 /** Statements of the bookings that have been read, by the references of their banks, as hashes in hex. */
@@ -49,8 +49,10 @@ export function sendReadBookings(
   now: Instant,
 ): void {
   if (bookings.length === 0) return
-  tx.send(sql`
+  tx.send(
+    ofQuery(sql`
     insert into bank_references (account_id, gateway_id, result_file_id, read_at, reference)
     select ${tx.account}, ${gatewayId}, ${id}, ${now}::timestamptz, booking from unnest(${byteas(bookings)}::bytea[]) as booking
-    on conflict (account_id, reference, gateway_id) do nothing`)
+    on conflict (account_id, reference, gateway_id) do nothing`),
+  )
 }

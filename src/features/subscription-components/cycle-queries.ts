@@ -142,7 +142,7 @@ const writing: OfMany<UsageCycleRow> = (account, cycles) => {
       ${dates(rows, 'from')}::date[], ${dates(rows, 'until')}::date[], ${column(rows, 'total')}::numeric[],
       ${column(rows, 'invoiced')}::numeric[], ${column(rows, 'nextPart')}::smallint[], ${column(rows, 'isFree')}::boolean[])
     on conflict (account_id, subscription_id, component_id, cycle_from) do update set cycle_until = excluded.cycle_until,
-      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free`
+      total = excluded.total, invoiced = excluded.invoiced, next_part = excluded.next_part, is_free = excluded.is_free returning 1`
 }
 
 /** Writes usage by cycle, new cycles and known ones, without waiting. Each is named once in a transaction that several requests share. */

@@ -11,7 +11,7 @@ import { type Decimal, decimal, decimalText, equals } from '../../kernel/decimal
 import type { AccountId, ComponentId, ComponentVersionId, SubscriptionId } from '../../kernel/ids.ts'
 import { bigints, dates, rangeOf, deduplicated } from '../../platform/database/columns.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, column, counted, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, counted, fragment, NOTHING, ofQuery, sql } from '../../platform/database/sql.ts'
 import { bracketFromJson, type BracketJson, bracketToJson } from '../components/brackets.ts'
 import { isOfSubscription, listOpenUsage } from './cycle-queries.ts'
 
@@ -266,7 +266,8 @@ export async function insertComponents(
 ): Promise<void> {
   if (changes.length === 0) return
   const rows = changes.map((change) => rowOf(change, today))
-  await tx.rows(sql`
+  await tx.rows(
+    ofQuery(sql`
     insert into subscription_components (account_id, subscription_id, component_id, component_version_id, pending_component_version_id, quantity,
       anchor, anchor_day, stretch, charges_from, left_out_on, next_from, last_from, versions, invoiced, owed)
     select ${account}, * from unnest(${column(rows, 'subscriptionId')}::bigint[], ${column(rows, 'componentId')}::bigint[],
@@ -274,7 +275,8 @@ export async function insertComponents(
       ${column(rows, 'anchor')}::date[], ${column(rows, 'anchorDay')}::smallint[], ${column(rows, 'stretch')}::integer[],
       ${column(rows, 'chargesFrom')}::date[], ${column(rows, 'leftOutOn')}::date[], ${column(rows, 'nextFrom')}::date[],
       ${column(rows, 'lastFrom')}::date[], ${column(rows, 'versions')}::json[], ${column(rows, 'invoiced')}::json[],
-      ${column(rows, 'owed')}::json[])`)
+      ${column(rows, 'owed')}::json[])`),
+  )
 }
 
 /** Writes where components stand after billing or a change. A run has not read on which days they were away: those stay. */

@@ -106,7 +106,7 @@ export const insertUsageInBatches = (
       select ${tx.account}, d.ids[c.first_report], c.subscriptions, c.components, c.days, c.groups,
              case when d.ids[c.last_report] - d.ids[c.first_report] > c.last_report - c.first_report then d.ids[c.first_report:c.last_report] end,
              c.units, c.keys, ${hasMemos ? fragment`c.memos` : fragment`null`}
-        from batches c cross join drawn d)`,
+        from batches c cross join drawn d returning 1)`,
       rows: fragment`
       select e.subscription as record_id, e.customer as customer_id, jsonb_build_object('firstUsageID', d.ids[e.first_report]) as record
         from rows from (unnest(${bigints(events, 'subscriptionId')}::bigint[]), unnest(${bigints(events, 'customerId')}::bigint[]),

@@ -54,7 +54,7 @@ const insertion = (
           ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
           ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
           with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
-       order by r.place`
+       order by r.place returning 1`
 
 /** Writes reports, in order, and answers their identifiers. Keys are new ones, each once. */
 export async function insertUsage(

@@ -291,4 +291,4 @@ export const keepSweptOn = (tx: Transaction, day: IsoDate) =>
   tx.rows(sql`
     insert into billing_cycles (account_id, swept_on)
     select ${tx.account}, ${day} where exists (select from subscription_billing where account_id = ${tx.account} and cycle_day is not null)
-    on conflict (account_id) do update set swept_on = greatest(billing_cycles.swept_on, excluded.swept_on)`)
+    on conflict (account_id) do update set swept_on = greatest(billing_cycles.swept_on, excluded.swept_on) returning 1`)

@@ -150,7 +150,7 @@ export async function replaceRules(
     insert into tax_rules (account_id, tax_setting_id, ${COLUMNS})
     select ${account}, ${settingId}::bigint, ${COLUMNS}
       from unnest(${valuesOf(added)}) with ordinality as w(${COLUMNS}, place)
-     order by place`)
+     order by place returning 1`)
 }
 
 type NewRule = Omit<SettingRule, 'id'> & { id: TaxRuleId | null }

@@ -321,10 +321,11 @@ async function transact<T>(
       throw error
     }
   }
+  const sentFor = (statement: Statement) => (statement.isOfQuery ? scopes.inserting(statement) : statement)
   const statementsOf = ({ rows, grouped }: SharedPart): StatementsOfPart => ({
     ...BY_ROWS,
-    rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
-    send: (statement) => send(rows(statement)),
+    rows: <Row>(statement: Statement) => awaited(rows<Row>(sentFor(statement))),
+    send: (statement) => send(rows(sentFor(statement))),
     grouped: (ofMany, items, isOf) => awaited(grouped(ofMany, items, isOf)),
     sendGrouped: (ofMany, items, refusals = {}) => send(refuseOn(grouped(ofMany, items), refusals)),
   })

@@ -37,6 +37,8 @@ export interface Scopes {
    * record is in seem dearer to PostgreSQL where it does not know the identifier, so it would plan each read anew, for twice what the read costs.
    */
   lastingPlans: string | undefined
+  /** Returns the statement that is sent in the place of an insert of what a query reads, see `ofQuery`. */
+  inserting(statement: Statement): Statement
   /** Reads take a begin in front of them and a commit behind them; else they are one transaction until Sync. */
   wrapsReads: boolean
 }
@@ -68,8 +70,16 @@ const PLAIN: Scopes = {
     values: [lockMs],
   }),
   lastingPlans: `select set_config('plan_cache_mode', 'force_generic_plan', false)`,
+  inserting: (statement) => statement,
   wrapsReads: false,
 }
+
+/** Counts the rows of an insert, so that it returns something: their number, as `asCount` reads it. */
+const countedInsert = ({ name, text, values }: Statement): Statement => ({
+  name: `${name}_counted`,
+  text: `with written as (${text} returning 1) select count(*)::integer as "n" from written`,
+  values,
+})
 
 /**
  * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
@@ -90,6 +100,7 @@ const CITUS: Scopes = {
     values: [lockMs],
   }),
   lastingPlans: undefined,
+  inserting: countedInsert,
   wrapsReads: true,
 }
 
