@@ -35,9 +35,14 @@ const LOOK_EVERY_MS = 250
 /** States of a process that does nothing. */
 const AT_REST = ['maintenance', 'outdated']
 
-/** Makes what runs migrations while the service is in maintenance. */
+/** Makes what runs migrations while the service is in maintenance. `quietMsMax`: how long live processes have to come to rest. */
 export const maintenanceOn =
-  (connection: Connection, owner: string | undefined, log: { info(message: string): void }): InMaintenance =>
+  (
+    connection: Connection,
+    owner: string | undefined,
+    log: { info(message: string): void },
+    quietMsMax = QUIET_MS_MAX,
+  ): InMaintenance =>
   async (work, lacking) => {
     const client = new ServerClient({ ...clientConfig(connection, owner), application_name: STARTING_NAME })
     await client.connect()
@@ -51,7 +56,7 @@ export const maintenanceOn =
       await hold()
       again = setInterval(() => void hold().catch(() => {}), HELD_AGAIN_MS)
       log.info('The service is in maintenance.')
-      await untilAllRest(client)
+      await untilAllRest(client, quietMsMax)
       await work()
     } finally {
       clearInterval(again)
@@ -69,12 +74,12 @@ async function knowsMaintenance(client: ServerClient): Promise<boolean> {
 }
 
 /** Waits until every live process shows that nothing of it runs any more. Throws a StartFailure that names the others if they take too long. */
-async function untilAllRest(client: ServerClient): Promise<void> {
+async function untilAllRest(client: ServerClient, quietMsMax: number): Promise<void> {
   const sinceMs = performance.now()
   for (;;) {
     const atWork = (await listLive(client)).filter(({ state }) => !AT_REST.includes(state))
     if (atWork.length === 0) return
-    if (performance.now() - sinceMs > QUIET_MS_MAX)
+    if (performance.now() - sinceMs > quietMsMax)
       throw new StartFailure(
         `These processes did not come to rest: ${atWork.map(nameOfProcess).join('; ')}. Stop them, or wait for what they do; nothing was changed, and maintenance is over.`,
       )

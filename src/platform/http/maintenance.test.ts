@@ -3,7 +3,9 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, startTestService } from '../../../test/support/app.ts'
 import { rowsOf, shop } from '../../../test/support/shop.ts'
-import { beginMaintenance, endMaintenance } from '../database/maintenance.ts'
+import { beginMaintenance, endMaintenance, maintenanceOn, maintenanceUntil } from '../database/maintenance.ts'
+import { prepareRoles } from '../database/roles.ts'
+import { beat, leave } from '../processes/queries.ts'
 import { sql } from '../database/sql.ts'
 
 /** A service that takes no work: in maintenance, or on a schema of which its program knows too little. */
@@ -109,6 +111,26 @@ test('begun twice it has the later end; ended by the operator it is over, unless
   expect(await endMaintenance(db.unscoped)).not.toBeNull()
   await migrating.end()
   await expect.poll(() => endMaintenance(db.unscoped), { interval: 20 }).toBeNull()
+})
+
+test('migrations take maintenance back, and run nothing, where a live process does not come to rest; where it does, they run and end it', async () => {
+  const { owner } = await prepareRoles(service.connection)
+  const info = () => {}
+  const ran: string[] = []
+  const work = maintenanceOn(service.connection, owner, { info }, 300)
+  const run = () => work(async () => void ran.push(String(await maintenanceUntil(db.unscoped))), [])
+  const process = { id: randomUUID(), kind: 'work', host: 'far', pid: 4, version: '0.1.9', schema: 1 } as const
+  const about = { ...process, logLevel: 'info', settings: {} }
+  await beat(db.unscoped, { ...about, state: 'ready' })
+  await expect(run()).rejects.toThrow(
+    'These processes did not come to rest: work 0.1.9 on far, process 4. Stop them, or wait for what they do; nothing was changed, and maintenance is over.',
+  )
+  expect([ran, await maintenanceUntil(db.unscoped)]).toEqual([[], null])
+  await beat(db.unscoped, { ...about, state: 'maintenance' })
+  await run()
+  expect(ran).toEqual([expect.stringMatching(/^20/)])
+  expect(await maintenanceUntil(db.unscoped)).toBeNull()
+  await leave(db.unscoped, about.id)
 })
 
 test('a process whose program knows too little of the schema stays up, takes no work, is not ready, and gets no new connection', async () => {
