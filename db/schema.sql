@@ -994,6 +994,7 @@ CREATE INDEX event_rows_by_type ON event_rows USING btree (account_id, type, eve
 alter table event_rows enable row level security;
 create policy account on event_rows to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant insert, select on event_rows to perennial_app;
+grant update (record) on event_rows to perennial_app;
 grant usage on sequence event_rows_event_id_seq to perennial_app;
 
 create table event_seals (
@@ -1508,6 +1509,7 @@ create table list_blocks (
 alter table list_blocks enable row level security;
 create policy account on list_blocks to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant select on list_blocks to perennial_app;
+grant update (records) on list_blocks to perennial_app;
 
 create table list_watermarks (
   list text not null,
@@ -3157,15 +3159,17 @@ CREATE OR REPLACE FUNCTION count_due_in_cycle(zones text[], days date[], count_m
 AS $function$
 declare
   one record;
+  cycles smallint[];
   more bigint;
   due bigint := 0;
 begin
-  for one in select a.account_id, z.today, cycle_days(a.account_id, z.today) as cycles
+  for one in select a.account_id, z.today
                from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone where a.clock_at is null
   loop
     exit when due >= count_max;
+    cycles := cycle_days(one.account_id, one.today);
     select count(*) into more from (
-      select 1 from subscription_billing d where d.account_id = one.account_id and d.cycle_day = any(one.cycles) and d.due_in_cycle_on <= one.today
+      select 1 from subscription_billing d where d.account_id = one.account_id and d.cycle_day = any(cycles) and d.due_in_cycle_on <= one.today
          and (select c.paused_on is null from customers c where c.account_id = one.account_id and c.customer_id = d.customer_id)
        limit count_max - due) as found;
     due := due + more;
@@ -3546,7 +3550,7 @@ declare
   is_distributed boolean := false;
 begin
   if to_regclass('pg_catalog.pg_dist_partition') is not null then
-    execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = ''accounts''::regclass)' into is_distributed;
+    execute 'select exists (select 1 from pg_catalog.pg_dist_partition where logicalrelid = ''accounts''::regclass)' into is_distributed;
   end if;
   return not is_distributed
     and coalesce(current_setting('writing_servers', true), '') <> 'several'
@@ -3858,7 +3862,7 @@ begin
       from found f where f.state = 'building' having count(*) > 0
     union all select 'batches_day_passed', '', coalesce(sum(d.batches), 0)::double precision from list_batches_day_passed(at_instant) d
     union all select 'gateway_reports_waiting', '', count(*)::double precision
-      from (select from gateway_reports r join accounts a on a.account_id = r.account_id
+      from (select 1 from gateway_reports r join accounts a on a.account_id = r.account_id
              where r.finished_at is null and a.clock_at is null limit count_max) as waiting;
 end $function$
 ;
@@ -4261,9 +4265,9 @@ begin
   return query
     select 'webhook_oldest_seconds', '', greatest(extract(epoch from at_instant - oldest), 0)::double precision where oldest is not null
     union all select 'webhook_deliveries', 'waiting', count(*)::double precision
-      from (select from webhook_deliveries where state = 'waiting' limit count_max) as found
+      from (select 1 from webhook_deliveries where state = 'waiting' limit count_max) as found
     union all select 'webhook_deliveries', 'failed', count(*)::double precision
-      from (select from webhook_deliveries where state = 'failed' limit count_max) as found
+      from (select 1 from webhook_deliveries where state = 'failed' limit count_max) as found
     -- Whoever switches an endpoint off by hand clears its failing_since; the service, which disables it, does not.
     union all select 'webhooks', case when w.is_active then case when w.failing_since is null then 'active' else 'failing' end
       when w.failing_since is null then 'off' else 'disabled' end,
@@ -4370,7 +4374,7 @@ begin
     if known.reltuples <= 0 and known.pages < 2 then
       has_many := false;
     elsif known.reltuples <= 0 and known.pages < 1000 then
-      execute format('select count(*) >= 500 from (select from %I limit 500) counted', known.of_name) into has_many;
+      execute format('select count(*) >= 500 from (select 1 from %I limit 500) counted', known.of_name) into has_many;
     elsif known.reltuples <= 0 then
       has_many := known.reltuples < 0 or known.noted >= 500;
     else
@@ -4482,14 +4486,17 @@ declare
   from_id bigint;
   written integer;
 begin
-  -- Somebody else seals it, or a deletion holds it off.
+  -- A deletion holds it off: whoever takes deleted records out of the counts has this lock, shared, until the commit.
+  if not pg_try_advisory_xact_lock(hashtextextended('counted ' || list_name, 0)) then return 0; end if;
+  -- Somebody else seals it, or a program of before holds it off.
   select sealed_until into from_id from list_watermarks where list = list_name for update skip locked;
   if not found or until_id <= from_id then return 0; end if;
   execute format(
     'insert into list_blocks (account_id, list, block, records)
      select a.account_id, %1$L, r.block, r.records from accounts a cross join lateral (
        select %2$I / 4096 as block, count(*) as records from %1$I where account_id = a.account_id and %2$I >= $1 and %2$I < $2'
-         || case when of_list.pack_ids is null then '' else ' and pack_id > $1 - $3 and pack_id < $2' end || ' group by 1) r',
+         || case when of_list.pack_ids is null then '' else ' and pack_id > $1 - $3 and pack_id < $2' end || ' group by 1) r
+     on conflict (account_id, list, block) do update set records = excluded.records',
     list_name, of_list.id_column) using from_id, until_id, of_list.pack_ids;
   get diagnostics written = row_count;
   update list_watermarks set sealed_until = until_id where list = list_name;
@@ -4552,7 +4559,7 @@ begin
     bearers := few;
     if cardinality(lows) > 1 then
       select k.place, k.bearers into rarest, bearers
-        from (select r.place::integer, (select count(*) from (select from record_words w where w.account_id = account and w.list = of_list
+        from (select r.place::integer, (select count(*) from (select 1 from record_words w where w.account_id = account and w.list = of_list
                 and w.block = next_block and w.word >= r.low collate "C" and w.word < r.high collate "C" limit few) f) as bearers
                 from unnest(lows, highs) with ordinality as r(low, high, place)) k
        order by k.bearers limit 1;

@@ -121,7 +121,7 @@ export const sendResult = (tx: Transaction, row: BatchLine): void => tx.sendGrou
 /** Reports whether a line of a batch has no result. Results come in the order of lines more often than not, so it begins with the last one. */
 export const hasLineWithoutResult = async (tx: Transaction, batchId: Id): Promise<boolean> =>
   (await tx.first(sql`
-    select from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null
+    select 1 from batch_lines where account_id = ${tx.account} and batch_id = ${batchId} and result is null
      order by account_id desc, batch_id desc, payment_id desc limit 1`)) !== undefined
 
 /** Keeps what lines are to pay as their batch is handed over, and returns the invoices that count them as tries, once for each line. */

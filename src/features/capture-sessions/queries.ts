@@ -81,7 +81,7 @@ const COLUMNS = fragment`
   s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
   s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
   c.state as "saleState", c.refund_state as "refundState", c.gateway_reference as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
-  s.created_at as "createdAt", s.expires_at as "expiresAt", coalesce(s.really_ends_at <= now(), false) as "isReallyOver", s.really_ends_at as "reallyEndsAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
+  s.created_at as "createdAt", s.expires_at as "expiresAt", s.really_ends_at is not null and s.really_ends_at <= moment() as "isReallyOver", s.really_ends_at as "reallyEndsAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
   s.payment_method_id as "methodId", s.payment_method_token as "methodToken", s.method, s.captured_at as "capturedAt",
   s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt",
   s.give_back_refused_at as "giveBackRefusedAt"`
@@ -129,7 +129,7 @@ export const insertSession = (tx: Transaction, tokenHash: Buffer, s: NewSession)
     insert into capture_sessions (account_id, token_hash, currency, gateway_id, auth_origin, description, sale_type,
                                   is_vault_only_on_success, amount_minor, created_at, expires_at, really_ends_at)
     values (${tx.account}, ${tokenHash}, ${s.currency}, ${s.gatewayId}, ${s.authOrigin}, ${s.description}, ${s.saleType},
-            ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.createdAt}::timestamptz + ${span(s.spanMs)}, now() + ${span(s.spanMs)})
+            ${s.isVaultOnlyOnSuccess}, ${s.amountMinor}, ${s.createdAt}, ${s.createdAt}::timestamptz + ${span(s.spanMs)}, moment(${span(s.spanMs)}))
     returning capture_session_id as "id"`)
 
 /** Notes the try of a locked session that is about to go to the gateway. */
@@ -152,13 +152,14 @@ export const noteCapture = (
     gatewayToken: string | null
     completionHours: number
   },
-) =>
-  tx.rows(sql`
+) => {
+  const hours = fragment`${s.completionHours}::int * interval '1 hour'`
+  return tx.rows(sql`
     update capture_sessions set payment_method_id = ${s.methodId}, payment_method_token = ${s.methodToken}, method = ${s.method},
       gateway_token = ${s.gatewayToken}, captured_at = ${s.capturedAt}, give_back_at = ${s.giveBackAt},
-      really_ends_at = case when ${s.reallyEndsAt}::timestamptz is not null
-        then greatest(${s.reallyEndsAt}::timestamptz, now()) + ${s.completionHours}::int * interval '1 hour' end
+      really_ends_at = ${s.reallyEndsAt === null ? fragment`null` : fragment`greatest(${s.reallyEndsAt}::timestamptz + ${hours}, moment(${hours}))`}
     where account_id = ${tx.account} and capture_session_id = ${s.id}`)
+}
 
 /** Ends a captured session, which is its customer's from now on, and forgets here what it captured. */
 export const noteCompletion = (tx: Transaction, id: Id, customer: CustomerId, completedAt: Instant) =>

@@ -119,9 +119,9 @@ export const noteAwaited = (
   { url, seconds, now }: { url: string | null; seconds: number; now: Instant },
 ) =>
   tx.rows(sql`
-    update capture_sales set confirm_by = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer),
+    update capture_sales set confirm_by = least(confirm_by, moment(interval '1 second' * ${seconds}::integer)),
       confirm_url = ${url}, was_unanswered = false, silent_since = ${now}, leased_until = null,
-      next_ask_at = coalesce(confirm_by, clock_timestamp() + interval '1 second' * ${seconds}::integer)
+      next_ask_at = least(confirm_by, moment(interval '1 second' * ${seconds}::integer))
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
 /** Writes the outcome of a sale: its card is the session's then, or nobody's. */
@@ -136,11 +136,13 @@ export const closeSale = (
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
 /** Begins the refund of a charge: its identifier is the gateway's key, drawn from those of refunds. `now` is of the account's clock. */
-export const beginSaleRefund = (tx: Transaction, chargeId: Id, now: Instant) =>
-  tx.rows(sql`
-    update capture_sales set refund_id = nextval('payment_refunds_refund_id_seq'), refund_state = 'open', next_ask_at = clock_timestamp(),
+export async function beginSaleRefund(tx: Transaction, chargeId: Id, now: Instant): Promise<void> {
+  const refundId = await tx.value<Id>(sql`select nextval('payment_refunds_refund_id_seq') as "id"`)
+  await tx.rows(sql`
+    update capture_sales set refund_id = ${refundId}, refund_state = 'open', next_ask_at = moment(),
       leased_until = null, asks = 0, was_unanswered = false, silent_since = ${now}, is_silence_announced = false
      where account_id = ${tx.account} and charge_id = ${chargeId} and refund_id is null`)
+}
 
 export const closeSaleRefund = (tx: Transaction, chargeId: Id, state: 'made' | 'refused') =>
   tx.rows(sql`

@@ -8,8 +8,8 @@ export const listCurrencies = (db: Queryable, account: AccountId) =>
   )
 
 export const hasCurrency = async (db: Queryable, account: AccountId, currency: string): Promise<boolean> =>
-  (await db.rows(sql`select from account_currencies where account_id = ${account} and currency = ${currency}`)).length >
-  0
+  (await db.rows(sql`select 1 from account_currencies where account_id = ${account} and currency = ${currency}`))
+    .length > 0
 
 /** Lists which of some currencies the account has, and keeps these from being deleted until the commit. */
 export const holdCurrencies = (tx: Transaction, account: AccountId, currencies: readonly string[]) =>

@@ -198,11 +198,15 @@ describe('POST /v1/customers/{customerID}/anonymise', () => {
     expect((await client.post(`/v1/customers/${customerID}/anonymise`)).status).toBe(204)
   })
 
-  test('the role of the service can change no event but in this way', async () => {
+  test('the role of the service can change nothing of an event but its record, and none of another account', async () => {
     const role = new pg.Client(clientConfig(service.connection, 'perennial_app'))
     await role.connect()
-    await role.query(`set app.account_id = '1'`)
-    await expect(role.query(`update perennial.event_rows set record = '{}'`)).rejects.toThrow('permission denied')
+    await service.newAccount()
+    await role.query(`set app.account_id = '404'`)
+    for (const change of [`type = 'x'`, 'customer_id = 1', `happened_at = now()`, `actor = 'x'`, 'account_id = 404'])
+      await expect(role.query(`update perennial.event_rows set ${change}`)).rejects.toThrow('permission denied')
+    await expect(role.query('delete from perennial.event_rows')).rejects.toThrow('permission denied')
+    expect((await role.query(`update perennial.event_rows set record = '{}'`)).rowCount).toBe(0)
     await role.end()
   })
 })

@@ -187,9 +187,12 @@ export async function countEvents(db: Queryable, account: AccountId, filter: Eve
   return (await db.count(statement)) + (type === undefined ? 0 : await countShared(db, account, { ...filter, type }))
 }
 
-/** Replaces who a customer is in the records of its events, by a function of the owner: the service's role cannot change events. */
+/** Replaces who a customer is in the records of its events: the one change that an event ever gets. Of an event the service may update nothing else. */
 export const anonymiseEvents = (tx: Transaction, customerId: Id, neutral: string) =>
-  tx.rows(sql`select anonymise_events(${customerId}::bigint, ${neutral}) as "n"`)
+  tx.rows(sql`
+    update event_rows set record = anonymised_record(record, ${customerId}::bigint, ${neutral})
+     where account_id = ${tx.account} and customer_id = ${customerId}
+       and jsonb_path_exists(record, '$.**.customerID ? (@ == $id)', jsonb_build_object('id', ${customerId}::bigint))`)
 
 /**
  * Records that were changed since an instant, by their events and by notes of changes that have no event of their own (decision 27). The clock is that of

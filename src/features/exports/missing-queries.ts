@@ -49,7 +49,7 @@ const methodsOfPayments = (tx: Transaction, { methods }: Sought): Fragment => fr
 const lines = (tx: Transaction): Fragment => fragment`
   select s.invoice_id, s.note, c.item_id, ${IS_OF_PACKAGE} as is_package, c.net_minor
     from sources s cross join lateral (select * from charges where account_id = ${tx.account} and invoice_id = s.invoice_id offset 0) c
-   where not exists (select from credit_note_lines n where n.account_id = ${tx.account} and n.credit_note_id = s.note)
+   where not exists (select 1 from credit_note_lines n where n.account_id = ${tx.account} and n.credit_note_id = s.note)
   union all
   select s.invoice_id, s.note, c.item_id, ${IS_OF_PACKAGE}, n.net_minor
     from sources s join credit_note_lines n on n.account_id = ${tx.account} and n.credit_note_id = s.note

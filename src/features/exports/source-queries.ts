@@ -11,8 +11,8 @@ import { writtenOutCharges } from '../invoices/state-queries.ts'
 /** Returns whether any package or component has a code of its own: where none has, no lines need to be read. */
 export const hasItemCodes = (tx: Transaction): Promise<boolean> =>
   tx.value<boolean>(sql`
-    select exists (select from packages where account_id = ${tx.account} and gl_code is not null)
-        or exists (select from components where account_id = ${tx.account} and gl_code is not null) as "has"`)
+    select exists (select 1 from packages where account_id = ${tx.account} and gl_code is not null)
+        or exists (select 1 from components where account_id = ${tx.account} and gl_code is not null) as "has"`)
 
 /** Lines of a code: how much of the revenue of an invoice or a note is on it. */
 export interface LinesOfCode {

@@ -70,13 +70,13 @@ export const isHeldNow = async (db: Queryable, account: AccountId, id: Id): Prom
 /** Holds a gateway; one that is held already keeps its reason. */
 export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
   tx.rows(sql`
-    update gateways set held_for = ${reason}, held_at = clock_timestamp()
+    update gateways set held_for = ${reason}, held_at = moment()
      where account_id = ${tx.account} and gateway_id = ${id} and held_for is null returning 1 as "held"`)
 
 /** Lets money move through a gateway again. */
 export const endHold = (tx: Transaction, id: Id) =>
   tx.rows(sql`
-    update gateways set held_for = null, held_at = null, released_at = clock_timestamp()
+    update gateways set held_for = null, held_at = null, released_at = moment()
      where account_id = ${tx.account} and gateway_id = ${id} and held_for is not null returning 1 as "released"`)
 
 /** A gateway through which no money moves. */

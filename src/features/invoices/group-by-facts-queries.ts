@@ -167,7 +167,7 @@ const listChecked = (db: Queryable, account: AccountId, chosen: Fragment) =>
              where v.account_id = ${account} and v.customer_id = i.customer_id and v.version = i.customer_version) as "isCustomerFrozen",
            a.version = i.account_version or exists (select 1 from account_versions v
              where v.account_id = ${account} and v.version = i.account_version) as "isAccountFrozen",
-           case when i.subscription_id is null then i.template_id is null else exists (select from subscriptions s
+           case when i.subscription_id is null then i.template_id is null else exists (select 1 from subscriptions s
              where s.account_id = ${account} and s.subscription_id = i.subscription_id and s.customer_id = i.customer_id) end as "isOfOwnSubscription"
       from (${chosen}) i
       join accounts a on a.account_id = ${account}
@@ -190,8 +190,8 @@ export const listMisshapen = (db: Queryable, account: AccountId, ids: readonly I
     select s.* from (
       select i.invoice_id as "id", i.customer_id as "customerId", i.template_id as "shapeId",
              k.template_id is null or (k.taxes = 0) <> (i.first_tax_id is null) as "isMissing",
-             exists (select from charge_rows c where c.account_id = ${account} and c.invoice_id = i.invoice_id)
-               or exists (select from invoice_tax_rows t where t.account_id = ${account} and t.invoice_id = i.invoice_id) as "hasRows"
+             exists (select 1 from charge_rows c where c.account_id = ${account} and c.invoice_id = i.invoice_id)
+               or exists (select 1 from invoice_tax_rows t where t.account_id = ${account} and t.invoice_id = i.invoice_id) as "hasRows"
         from invoices i left join invoice_templates k on k.account_id = ${account} and k.template_id = i.template_id
        where i.account_id = ${account} and i.invoice_id = any(${arrayLiteral(ids)}::bigint[]) and i.template_id is not null) s
      where s."isMissing" or s."hasRows" order by s."id"`)

@@ -325,7 +325,7 @@ export async function listSpreads(db: Queryable, account: AccountId, invoice: In
         select * from charge_rows where account_id = ${account} and subscription_id = c.subscription_id and stretch = c.stretch
         union all
         select * from charges where account_id = ${account} and invoice_id = ${invoice} and exists (
-          select from invoices where account_id = ${account} and invoice_id = ${invoice} and template_id is not null)) s
+          select 1 from invoices where account_id = ${account} and invoice_id = ${invoice} and template_id is not null)) s
      where s.stretch = c.stretch and s.item_id = c.item_id and s.kind = c.kind and s.period_from = c.period_from and s.part = c.part and c.account_id = ${account} and c.invoice_id = ${invoice} and c.kind in ('component', 'metered')
      group by c.charge_id
     having bool_or(s.brackets is not null) and not coalesce(bool_or(s.brackets ? 'quantity'), false)`)

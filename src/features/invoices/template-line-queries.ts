@@ -153,7 +153,7 @@ export const sendKeptAsRows = (tx: Transaction, customerId: CustomerId, chargeId
       select i.invoice_id, i.subscription_id, i.template_id, i.first_charge_id, i.first_tax_id
         from invoices i join invoice_templates k on k.account_id = ${tx.account} and k.template_id = i.template_id
        where i.account_id = ${tx.account} and i.customer_id = ${customerId}
-         and exists (select from unnest(${chargeIds}::bigint[]) as d(id) where d.id >= i.first_charge_id and d.id < i.first_charge_id + k.charges)),
+         and exists (select 1 from unnest(${chargeIds}::bigint[]) as d(id) where d.id >= i.first_charge_id and d.id < i.first_charge_id + k.charges)),
     lines as (
       insert into charge_rows (account_id, charge_id, invoice_id, subscription_id, display_order, ${CHARGE_NAMES})
       select ${tx.account}, k.first_charge_id + s.line - 1, k.invoice_id, k.subscription_id, s.line, ${columnsOf(KEPT_OF_CHARGES, 's.')}

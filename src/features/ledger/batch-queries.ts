@@ -177,7 +177,7 @@ export const insertReceivables = (
     insert into customer_totals (account_id, customer_id, currency, receivable_minor)
     select ${tx.account}, l.customer, ${currency}, l.amount
       from unnest(${bigintList(customerIds)}::bigint[], ${bigintList(amountsMinor)}::bigint[]) as l(customer, amount)
-     where not exists (select from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`),
+     where not exists (select 1 from customer_totals t where t.account_id = ${tx.account} and t.customer_id = l.customer and t.currency = ${currency})`),
     ),
   )
 

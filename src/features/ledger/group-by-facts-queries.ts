@@ -110,8 +110,8 @@ export const listUnpostedInvoices = (db: Queryable, account: AccountId, after: I
 /** Reports whether the ledger has more entries than a number; it reads no more than that many. */
 export const hasEntries = async (tx: Transaction, above: number): Promise<boolean> =>
   (await tx.first(sql`
-    select from (
-      select count(*) as n from (select from ledger_rows where account_id = ${tx.account} limit ${above + 1}) e
+    select 1 from (
+      select count(*) as n from (select 1 from ledger_rows where account_id = ${tx.account} limit ${above + 1}) e
       union all
       select coalesce(sum(entries), 0) from ledger_packs where account_id = ${tx.account}) f
     having sum(n) > ${above}`)) !== undefined

@@ -2,7 +2,7 @@ import type { NegativeKind, PositiveKind, Recovery, TaxAmount } from '../../engi
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { arrayLiteral, fragment, type Fragment, onlyWith, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, fragment, type Fragment, NOTHING, onlyWith, sql } from '../../platform/database/sql.ts'
 import { direction, inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../finding/search.ts'
 import { sendNewWords } from '../finding/words.ts'
@@ -64,9 +64,9 @@ export async function insertNegative(
   drawn?: { id: Id; appliedMinor: bigint },
 ): Promise<Id> {
   const { id } = await tx.one<{ id: Id }>(sql`
-    insert into negative_adjustments (account_id, negative_adjustment_id, applied_minor, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo, reason,
+    insert into negative_adjustments (account_id, ${drawn ? fragment`negative_adjustment_id, ` : NOTHING}applied_minor, customer_id, kind, invoice_id, subscription_id, ref, dated, currency, amount_minor, memo, reason,
         closed_at, created_at, account_version, customer_version, customer_country_id, customer_state_id, customer_vat_number)
-      select ${tx.account}, coalesce(${drawn?.id ?? null}::bigint, nextval('negative_adjustments_negative_adjustment_id_seq')), ${drawn?.appliedMinor ?? 0n}::bigint,
+      select ${tx.account}, ${drawn ? fragment`${drawn.id}::bigint, ` : NOTHING}${drawn?.appliedMinor ?? 0n}::bigint,
              c.customer_id, ${row.kind}, ${row.invoiceId}::bigint, ${row.subscriptionId}::bigint, ${row.ref}, ${row.dated}::date,
              ${row.currency}, ${row.amountMinor}::bigint, ${row.memo}, ${row.reason}, ${row.closedAt}::timestamptz, ${at}::timestamptz,
              a.version, c.version, c.country_id, c.country_state_id, c.vat_number

@@ -121,7 +121,7 @@ export const countMails = (db: Queryable, account: AccountId, filter: MailFilter
 
 /** Returns status and next try of a new mail. */
 export const firstState = (isHeld: boolean) =>
-  isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', now()`
+  isHeld ? fragment`'held', null::timestamptz` : fragment`'queued', moment()`
 
 /** Counts the mail of an account by status. */
 export const countMailsByStatus = (db: Queryable, account: AccountId) =>

@@ -13,7 +13,7 @@ import { type AttachedDocument, type MailStatus, NO_DOMAIN, type Template } from
  */
 
 /** Returns the instant by which mail is due: never before that of the database, which dates new mail, so that a mail is due from the moment it is written. */
-const dueBy = (now: Instant) => fragment`greatest(${now}::timestamptz, statement_timestamp())`
+const dueBy = (now: Instant) => fragment`greatest(${now}::timestamptz, moment())`
 
 /** Lists the accounts that have mail to send, or mail whose sender is gone. */
 export const listAccountsWithMail = (db: Queryable, now: Instant): Promise<AccountId[]> =>
@@ -164,5 +164,5 @@ export const releaseMails = (tx: Transaction, mails: readonly ClaimedMail[], now
 /** Queues a locked mail anew, whatever was tried before. */
 export const requeueMail = (tx: Transaction, id: Id) =>
   tx.rows(sql`
-    update outbox set status = 'queued', next_try_at = now(), tries = 0, is_released = true
+    update outbox set status = 'queued', next_try_at = moment(), tries = 0, is_released = true
      where account_id = ${tx.account} and outbox_id = ${id}`)

@@ -77,7 +77,7 @@ const PAYMENTS: Documents = {
   table: fragment`payments`,
   id: fragment`d.payment_id`,
   left: fragment`d.amount_minor - d.applied_minor`,
-  counts: fragment`and not exists (select from passed l where l.payment_id = d.payment_id)`,
+  counts: fragment`and not exists (select 1 from passed l where l.payment_id = d.payment_id)`,
   wasThere: ({ date }) => fragment`d.dated <= ${date} and (d.failed_on is null or d.failed_on > ${date})`,
 }
 

@@ -100,7 +100,7 @@ export async function lockAnswered(
   return tx.rows<{ place: bigint }>(sql`
     select asked.place
       from unnest(${bigints(asked, 'place')}::bigint[], ${keys}::bytea[], ${column(asked, 'isSum')}::boolean[]) as asked (place, entry_key, is_sum)
-     where exists (select from result_lines l
+     where exists (select 1 from result_lines l
                     where l.account_id = ${tx.account} and l.entry_key = asked.entry_key and (l.is_sum or asked.is_sum)
                       and l.state = 'applied' and l.result_file_id <> ${fileId})`)
 }

@@ -135,7 +135,7 @@ export const listByMandate = (
          join payments p on p.account_id = ${tx.account} and p.payment_id = l.payment_id and p.amount_minor = asked.amount_minor
            and p.currency = asked.currency and p.failed_on is null
         where l.account_id = ${tx.account} and l.sent_mandate = asked.mandate
-          and not exists (select from result_lines r where r.account_id = ${tx.account} and r.payment_id = l.payment_id and r.kind = 'return'
+          and not exists (select 1 from result_lines r where r.account_id = ${tx.account} and r.payment_id = l.payment_id and r.kind = 'return'
             and (r.state = 'open' or r.result_file_id = ${fileId}))
         order by l.payment_id desc limit 1 + asked.more) found
      order by asked.place, found.payment_id desc`)
@@ -154,9 +154,9 @@ export const listProposedInvoices = async (tx: Transaction, fileId: Id, ids: rea
 
 /** Returns the condition that the payment of a line waits for no person: no open line names or proposes it as a return, or has an unclear status for it or for its batch. */
 const isClear = (account: AccountId): Fragment => fragment`
-  not exists (select from result_lines r where r.account_id = ${account} and r.payment_id = l.payment_id and r.state = 'open'
+  not exists (select 1 from result_lines r where r.account_id = ${account} and r.payment_id = l.payment_id and r.state = 'open'
     and (r.kind = 'return' or r.is_status))
-  and not exists (select from result_lines r where r.account_id = ${account} and r.batch_id = l.batch_id and r.state = 'open' and r.is_status)`
+  and not exists (select 1 from result_lines r where r.account_id = ${account} and r.batch_id = l.batch_id and r.state = 'open' and r.is_status)`
 
 /** Batch whose file was downloaded, and of which some lines have no result and wait for no person. */
 export interface BatchToSettle {
@@ -169,7 +169,7 @@ export const listBatchesToSettle = (db: Queryable, account: AccountId) =>
   db.rows<BatchToSettle>(sql`
     select b.batch_id as "id", b.gateway_id as "gatewayId", b.action_date as "actionDate" from payment_batches b
      where b.account_id = ${account} and b.state = 'submitted' and b.downloaded_on is not null
-       and exists (select from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id and l.result is null and ${isClear(account)})
+       and exists (select 1 from batch_lines l where l.account_id = ${account} and l.batch_id = b.batch_id and l.result is null and ${isClear(account)})
      order by b.action_date, b.batch_id`)
 
 /** Lists payments of a batch that days settle, from after one on: those without a result that wait for no person. */

@@ -68,7 +68,7 @@ const wanted = (account: AccountId, { isOpen, isToBeSentAgain }: FileFilter): Fr
   ${
     isOpen == null
       ? NOTHING
-      : fragment`and exists (select from result_lines l
+      : fragment`and exists (select 1 from result_lines l
           where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') = ${isOpen}`
   }
   ${isToBeSentAgain == null ? NOTHING : fragment`and f.is_to_be_sent_again = ${isToBeSentAgain}`}`

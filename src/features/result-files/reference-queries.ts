@@ -18,7 +18,7 @@ export const listReadBookings = (tx: Transaction, { gatewayId, id }: FileOfLines
   tx.rows<{ place: bigint }>(sql`
     select asked.place from unnest(${bigints(asked, 'place')}::bigint[], ${byteas(asked.map(({ booking }) => booking))}::bytea[],
              ${column(asked, 'isOfGateway')}::boolean[]) as asked (place, booking, is_of_gateway)
-     cross join lateral (select from bank_references b
+     cross join lateral (select 1 from bank_references b
        where b.account_id = ${tx.account} and b.reference = asked.booking and b.result_file_id <> ${id}
          and (b.gateway_id = ${gatewayId} or not asked.is_of_gateway) limit 1) known`)
 

@@ -287,7 +287,7 @@ export const listOpenSubscriptions = (tx: Transaction, account: AccountId, custo
 
 const locking: OfMany<SubscriptionId> = (account, ids) => sql`
     with locked as materialized (
-      select from customers c
+      select 1 from customers c
        where c.account_id = ${account} and c.customer_id in (select s.customer_id from subscriptions s
                where s.account_id = ${account} and s.subscription_id = any(${bigintList(ids)}::bigint[]))
        order by c.customer_id for no key update of c)

@@ -217,9 +217,14 @@ const dueWays = (day: IsoDate): readonly Fragment[] => [
 export const inBothWays = async <Row>(day: IsoDate, read: (isDue: Fragment) => Promise<Row[]>): Promise<Row[]> =>
   (await Promise.all(dueWays(day).map(read))).flat()
 
+/** Days of the month of the days behind the one up to which an account is swept, up to another. Two months have all of them. */
+const cycleDays = (account: AccountId, until: IsoDate): Fragment => fragment`array(
+    select distinct extract(day from ${until}::date - n)::smallint from generate_series(0, 61) as n
+     where ${until}::date - n > coalesce((select y.swept_on from billing_cycles y where y.account_id = ${account}), '-infinity'))`
+
 /** Returns the condition that subscription `d` is in cycle and due up to a day. */
 export const isDueInCycle = (account: AccountId, until: IsoDate): Fragment => fragment`
-  d.account_id = ${account} and d.cycle_day = any(cycle_days(${account}, ${until}::date)) and d.due_in_cycle_on <= ${until}`
+  d.account_id = ${account} and d.cycle_day = any(${cycleDays(account, until)}) and d.due_in_cycle_on <= ${until}`
 
 /** Lists the customers of the next subscriptions that are due in their cycle on a day, each as often as they have some, in identifier order. */
 export const listCustomersInCycle = (db: Queryable, account: AccountId, due: DueCustomers): Promise<CustomerId[]> =>
@@ -259,7 +264,7 @@ export const getCycles = (db: Queryable, account: AccountId) =>
 export const isAnyInCycle = (db: Queryable, account: AccountId, day: IsoDate): Promise<boolean> =>
   db.value<boolean>(sql`
     select exists (
-      select from subscription_billing d join customers c on c.account_id = ${account} and c.customer_id = d.customer_id
+      select 1 from subscription_billing d join customers c on c.account_id = ${account} and c.customer_id = d.customer_id
        where d.account_id = ${account} and d.cycle_day = ${dayOfMonth(day)}::smallint and d.due_in_cycle_on = ${day} and c.paused_on is null) as "is"`)
 
 /** Returns the day up to which nobody in cycle of the account is left; null where nobody ever was. */
@@ -290,5 +295,5 @@ export const endCycles = (tx: Transaction, customerIds: readonly CustomerId[], d
 export const keepSweptOn = (tx: Transaction, day: IsoDate) =>
   tx.rows(sql`
     insert into billing_cycles (account_id, swept_on)
-    select ${tx.account}, ${day} where exists (select from subscription_billing where account_id = ${tx.account} and cycle_day is not null)
+    select ${tx.account}, ${day} where exists (select 1 from subscription_billing where account_id = ${tx.account} and cycle_day is not null)
     on conflict (account_id) do update set swept_on = greatest(billing_cycles.swept_on, excluded.swept_on) returning 1`)

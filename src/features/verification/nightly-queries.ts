@@ -20,7 +20,8 @@ export const listAccountsToVerify = (db: Queryable, since: Instant) =>
 /** Reports whether the account was verified since a moment. */
 export const isVerified = async (tx: Transaction, since: Instant): Promise<boolean> =>
   (await tx.first(sql`
-    select from verifications where account_id = ${tx.account} and finished_at >= ${since}::timestamptz`)) !== undefined
+    select 1 from verifications where account_id = ${tx.account} and finished_at >= ${since}::timestamptz`)) !==
+  undefined
 
 /** Keeps when the account was verified, how many differences there were, and where the next night goes on; null begins with everything. */
 export const finishVerification = (tx: Transaction, at: Instant, differences: number, progress: Part | null) =>

@@ -29,7 +29,7 @@ export interface Cluster {
 
 /** The condition that a class is a table of accounts of ours. */
 export const IS_OF_ACCOUNTS = `c.relnamespace = to_regnamespace('perennial') and c.relkind = 'r' and exists (
-  select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`
+  select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`
 
 /** Describes the server that a connection leads to; undefined if it has no Citus. */
 export async function describeCluster(client: pg.ClientBase): Promise<Cluster | undefined> {

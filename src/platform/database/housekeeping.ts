@@ -17,8 +17,13 @@ export async function sealLists(
  * Takes records that the transaction deleted out of the counts of their blocks. Belongs right behind the deletion: from here until the
  * commit no block of the list is sealed, so that neither a sealing nor this misses the other.
  */
-export const sendUncount = (tx: Transaction, list: string, deleted: readonly bigint[]): void => {
-  if (deleted.length > 0) tx.send(sql`select uncount_deleted(${list}, ${arrayLiteral(deleted)}::bigint[])`)
+export function sendUncount(tx: Transaction, list: string, deleted: readonly bigint[]): void {
+  if (deleted.length === 0) return
+  tx.send(sql`select pg_advisory_xact_lock_shared(hashtextextended(${`counted ${list}`}, 0))::text as "got"`)
+  tx.send(sql`
+    update list_blocks b set records = b.records - d.gone
+      from (select id / 4096 as block, count(*)::integer as gone from unnest(${arrayLiteral(deleted)}::bigint[]) as id group by 1) d
+     where b.account_id = ${tx.account} and b.list = ${list} and b.block = d.block`)
 }
 
 /** Forgets leases that nobody holds, whose holders died. */

@@ -98,7 +98,7 @@ async function listApplied(client: pg.Client): Promise<AppliedMigration[]> {
       version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
     alter table perennial.migrations enable row level security`)
   const { rows } = await client.query(
-    `select from pg_attribute where attrelid = 'perennial.migrations'::regclass and attname = 'least'`,
+    `select 1 from pg_attribute where attrelid = 'perennial.migrations'::regclass and attname = 'least'`,
   )
   if (rows.length === 0)
     await client.query('alter table perennial.migrations add column least integer, add column program text')

@@ -81,7 +81,7 @@ async function empty(client: pg.ClientBase, tables: readonly TableLine[]): Promi
     if ((error as { code?: string }).code !== '55P03') throw error
     throw conflict('database_used', 'The database is in use: end the service that works on it, then import.')
   }
-  const { rowCount } = await client.query('select from perennial.accounts limit 1')
+  const { rowCount } = await client.query('select 1 from perennial.accounts limit 1')
   if (rowCount !== 0)
     throw conflict('database_not_empty', 'The database has accounts: an export is imported into an empty one only.')
   await client.query(`truncate ${names}`)
