@@ -66,11 +66,11 @@ const moved = longOperation({
   longKind: 'clock',
   refusal,
   run: async (_context, _input, { gone }) => {
-    expect(gone).toBeUndefined()
     await db.transaction(account, async (tx) => {
       await write(tx)
       await next(tx)
     })
+    expect(gone?.aborted).toBe(false)
     ended += 1
     return { status: 201, body: '{"Moved":true}' }
   },
@@ -167,6 +167,19 @@ describe('an operation that ends with its caller', () => {
       expect((await Promise.all(reads)).flat()).toHaveLength(20)
     }
     expect(await written()).toBe(0)
+  })
+
+  test('ends with 503 when the service begins maintenance, and is done when it is sent again afterwards', async () => {
+    await other.query(`select pg_advisory_lock(${LOCK})`)
+    next = (tx) => tx.rows(sql`select pg_advisory_xact_lock_shared(${LOCK}::bigint)::text as "got"`)
+    const answer = client.post('/v1/made', undefined, { 'idempotency-key': 'in maintenance' })
+    await vi.waitFor(async () => expect(await waitingForLock()).toBe(1), 10_000)
+    db.admission.learn({ least: 1, maintenanceSeconds: 60 })
+    const { status, body } = await answer
+    expect([status, body.Errors[0].Code]).toEqual([503, 'maintenance'])
+    await other.query(`select pg_advisory_unlock(${LOCK})`)
+    db.admission.learn({ least: 1, maintenanceSeconds: null })
+    await expectNothingLeft('in maintenance')
   })
 
   test('is done, and kept under its key, where the caller hangs up after the commit', async () => {
