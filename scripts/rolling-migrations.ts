@@ -6,6 +6,9 @@ import type { Release } from './releases.ts'
  * forms below is refused, because nobody can see that it adds.
  */
 
+/** Line of a head that names functions which are replaced and answer as before, and `do` for a block that does that. */
+const AS_BEFORE = /^-- answers as before: (.+)$/m
+
 /** Tables, columns and functions that a rolling migration may do more with. */
 interface Allowed {
   /** Tables that no process of the release before knows. */
@@ -54,6 +57,7 @@ const FORMS: readonly [RegExp, (found: readonly string[], allowed: Allowed) => b
   [new RegExp(`^create (?:table|view|sequence) (?:if not exists )?${NAME}`), () => true],
   [/^create function /, () => true],
   [new RegExp(`^create or replace function ${NAME}`), ([, name = ''], { functions }) => functions.has(name)],
+  [/^do /, (_, { functions }) => functions.has('do')],
   [/^create (?:unique )?index concurrently /, () => true],
   [new RegExp(`^create (?:unique )?index .*? on ${NAME}`), ([, table = ''], { tables }) => tables.has(table)],
   [new RegExp(`^create policy \\w+ on ${NAME}`), ([, table = ''], { tables }) => tables.has(table)],
@@ -95,7 +99,11 @@ export function rollingProblems(releases: readonly Release[], migrations: Readon
   const released = new Set(releases.flatMap((one) => one.migrations.map(({ name }) => name)))
   const all = Object.entries(migrations).map(([name, text]) => {
     const version = Number(name.slice(0, 4))
-    return { name, version, least: leastOf(version, text), statements: statementsIn(text) }
+    const asBefore =
+      AS_BEFORE.exec(text)?.[1]
+        ?.split(',')
+        .map((one) => one.trim()) ?? []
+    return { name, version, least: leastOf(version, text), statements: statementsIn(text), asBefore }
   })
   const fresh = all.filter(({ name }) => !released.has(name))
   const made = fresh.flatMap(({ statements }) => statements)
@@ -112,9 +120,12 @@ export function rollingProblems(releases: readonly Release[], migrations: Readon
       .map((one) => `${one.name} names ${one.least} as its least, which comes after it.`),
     ...fresh
       .filter(({ version }) => version > least)
-      .flatMap(({ name, statements }) =>
+      .flatMap(({ name, statements, asBefore }) =>
         statements
-          .filter((statement) => !isAddition(statement, allowed))
+          .filter(
+            (statement) =>
+              !isAddition(statement, { ...allowed, functions: new Set([...allowed.functions, ...asBefore]) }),
+          )
           .map((statement) => `${name} is to be rolling, and does more than add: ${statement}`),
       ),
   ]

@@ -104,8 +104,11 @@ describe('a rolling migration', () => {
     least: 7,
     next: { uses: ['known'], drops: ['thing.old', 'gone'] },
   }
-  const judged = (text: string) =>
-    rollingProblems([release], { '0007_before.sql': BEFORE, '0008_rolls.sql': `-- Adds.\n-- least: 7\n${text};\n` })
+  const judged = (text: string, head = '') =>
+    rollingProblems([release], {
+      '0007_before.sql': BEFORE,
+      '0008_rolls.sql': `-- Adds.\n-- least: 7\n${head}${text};\n`,
+    })
 
   test.each([
     'create table other (n int not null); create index other_n on other (n); alter table other add check (n > 0); insert into other values (1)',
@@ -144,6 +147,12 @@ describe('a rolling migration', () => {
     expect(judged(text)).toEqual([
       `0008_rolls.sql is to be rolling, and does more than add: ${text.replace(/\$\$.*\$\$/, "''")}`,
     ])
+  })
+
+  test('may replace functions that its head calls as before, and no other', () => {
+    const text = 'create or replace function other() returns int language sql; do $$ begin end $$'
+    expect(judged(text, '-- answers as before: other, do\n')).toEqual([])
+    expect(judged(text, '-- answers as before: another\n')).toHaveLength(2)
   })
 
   test('may be anything beside one that is not, and names none that comes after it', () => {

@@ -1,4 +1,5 @@
 -- least: 11
+-- answers as before: seal_list, count_due_in_cycle, do
 -- What transactions of an account did by functions of the owner they do by the rights of the service, under the policy of the account: an engine that spreads
 -- accounts over servers runs such a function where the account is not. The functions stay for programs of before.
 grant update (records) on list_blocks to perennial_app;
