@@ -54,7 +54,7 @@ const insertion = (
           ${dates(entries, 'day')}::date[], ${column(entries, 'key')}::text[], ${column(entries, 'memo')}::text[],
           ${dates(entries, 'cycleFrom')}::date[], ${column(entries, 'part')}::smallint[])
           with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
-       order by r.place returning 1`
+       order by r.place`
 
 /** Writes reports, in order, and answers their identifiers. Keys are new ones, each once. */
 export async function insertUsage(
@@ -91,7 +91,7 @@ const insertionOfDrawn: OfMany<DrawnEntry> = (account, entries) =>
   sql`${insertion(account, entries, {
     id: fragment`(${bigints(entries, 'id')}::bigint[])[r.place]`,
     at: fragment`(${column(entries, 'at')}::timestamptz[])[r.place]`,
-  })}`
+  })} returning 1`
 
 /** Writes reports, in order, under identifiers drawn ahead, without waiting. Keys are new ones, each once. */
 export const sendUsage = (tx: Transaction, entries: readonly UsageEntry[], ids: readonly Id[], at: Instant): void =>
