@@ -18,6 +18,9 @@ const DATABASE = [
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
 const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']
 
+/** Files that need no database of their own: the judges of the cluster, and lives of accounts, walls and operations on it. */
+const ON_CLUSTER = ['test/cluster/**/*.test.ts']
+
 /** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */
 const PATIENCE = {
   testTimeout: 300_000,
@@ -40,6 +43,7 @@ export default defineConfig({
           name: 'fast',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [
+            'test/cluster/**',
             ...DATABASE.filter((pattern) => !pattern.includes('features')),
             'src/features/**/*.test.ts',
             ...EMBEDDED,
@@ -62,6 +66,19 @@ export default defineConfig({
           ...EACH_CORE,
           ...SEEDED,
           ...PATIENCE,
+        },
+      },
+      {
+        plugins,
+        test: {
+          name: 'cluster',
+          include: ON_CLUSTER,
+          globalSetup: ['test/cluster/global-setup.ts'],
+          ...EACH_CORE,
+          ...SEEDED,
+          ...PATIENCE,
+          // A database with something in it is distributed twice over, and each statement is executed on two databases.
+          testTimeout: 900_000,
         },
       },
       {

@@ -1425,6 +1425,8 @@ create table ledger_days_mark (
 );
 CREATE UNIQUE INDEX ledger_days_mark_once ON ledger_days_mark USING btree ((true));
 alter table ledger_days_mark enable row level security;
+create policy mark on ledger_days_mark to perennial_app using (true);
+grant select on ledger_days_mark to perennial_app;
 
 create table ledger_packs (
   account_id bigint not null,

@@ -57,6 +57,7 @@ const STAGES = [
   ['fast and rules', () => runTests({ stage: 'fast', words: ['--project', 'fast', '--project', 'rules'] })],
   ['database', () => runTests({ stage: 'database', words: ['--project', 'database'] })],
   ['embedded', () => runTests({ stage: 'embedded', words: ['--project', 'embedded'] })],
+  ['Citus', () => runTests({ stage: 'cluster', words: ['--project', 'cluster'] })],
   ['other PostgreSQL and Node', runOnOthers],
 ]
 

@@ -92,6 +92,14 @@ function addServing(program: Command, run: Runner): void {
     .action((options: { json?: boolean; workers: number; ofService?: boolean }) =>
       run(options, async (context) => (await import('./work.ts')).workCommand(context, options)),
     )
+  program
+    .command('distribute')
+    .description('spread the tables of accounts over the workers of Citus, while no process of the service is live')
+    .option('--dry-run', 'list the tables and change nothing')
+    .addOption(json())
+    .action((options: { json?: boolean; dryRun?: boolean }) =>
+      run(options, async (context) => (await import('./distribute.ts')).distributeCommand(context, options)),
+    )
 }
 
 function addBilling(program: Command, run: Runner): void {

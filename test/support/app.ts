@@ -62,11 +62,12 @@ export interface TestClient {
 const cloned: { file: string; database: string }[] = []
 
 /**
- * Clones the template for this file, and names the clone after the file. Databases live in memory, so those of the files that this process ran before are
+ * Clones the template for this file, and names the clone after the file; all files of a cluster have one database. Databases live in memory, so those of the files that this process ran before are
  * dropped, unless KEEP_DATABASE is set.
  */
 export async function createTestDatabase(): Promise<Connection> {
-  const server = inject('databaseServer')
+  const { distributed, ...server } = inject('databaseServer')
+  if (distributed !== undefined) return { ...server, database: distributed }
   const file = basename(expect.getState().testPath ?? '', '.test.ts').replaceAll(/[^a-z0-9]/g, '_')
   const database = `test_${file.slice(0, 40)}_${randomBytes(6).toString('hex')}`
   const admin = new pg.Client({ ...server, database: 'postgres' })
@@ -90,7 +91,12 @@ async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<vo
 }
 
 export const openTestDatabase = (connection: Connection, about: { knows?: number } = {}): Database =>
-  openDatabase(connection, { role: APP_ROLE, poolSize: 6, ...about })
+  openDatabase(connection, {
+    role: APP_ROLE,
+    poolSize: 6,
+    engine: inject('databaseServer').distributed === undefined ? 'plain' : 'citus',
+    ...about,
+  })
 
 let oneHash: string | undefined
 /** Stored form of a password, whichever it is: hashed once by each process that runs tests. */

@@ -16,7 +16,8 @@ import { removeLeftBehind, roomyFolder } from './roomy-parent.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    databaseServer: { host: string; port: number; user: string }
+    /** `distributed`: the one database of a cluster. */
+    databaseServer: { host: string; port: number; user: string; distributed?: string }
     /** DATA_DIR of the server. */
     databaseFolder: string
   }

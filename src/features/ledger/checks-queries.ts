@@ -140,7 +140,7 @@ export const listDayDifferences = (db: Queryable, account: AccountId) =>
       select dated, currency, debit, credit, tax_name, amount_minor as stored, 0 as posted from ledger_days where account_id = ${account}
       union all
       select dated, currency, debit, credit, tax_name, 0, amount_minor from ledger
-       where account_id = ${account} and entry_id < (select ledger_summed_below()))
+       where account_id = ${account} and entry_id < coalesce((select summed_until from ledger_days_mark), 0))
     select dated, currency, debit, credit, tax_name as "taxName", sum(stored)::bigint as "storedMinor", sum(posted)::bigint as "postedMinor"
       from beside group by dated, currency, debit, credit, tax_name having sum(stored) <> sum(posted)
      order by dated, currency, debit, credit, tax_name nulls first limit 1000`)

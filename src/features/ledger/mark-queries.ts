@@ -15,6 +15,9 @@ export const takeLedgerMark = (db: Queryable, patienceMs = MARK_PATIENCE_MS): Pr
   db.value<bigint>(sql`
     select take_ledger_mark(make_interval(secs => ${patienceMs}::float8 / 1000)) as "below"`)
 
+/** The identifier below which the ledger is summed by day. A subquery, because a function would be called on whichever server runs the statement. */
+export const SUMMED_BELOW = fragment`coalesce((select summed_until from ledger_days_mark), 0)`
+
 /** The ledger by day: what was posted from one account to another on each day, summed below a mark below which nothing can be posted any more. */
 
 /** Sums the entries that came below the mark since the last time, some hundred blocks of them. Returns whether it summed any. */
@@ -33,5 +36,5 @@ export const movedUntil = (account: AccountId, to: IsoDate, currency: string | n
     select dated, currency, debit, credit, tax_name, amount_minor from ledger_days where account_id = ${account} and ${upTo}
     union all
     select dated, currency, debit, credit, tax_name, amount_minor from ledger l
-     where account_id = ${account} and ${LEDGER.fromId('l', fragment`(select ledger_summed_below())`)} and ${upTo}`
+     where account_id = ${account} and ${LEDGER.fromId('l', SUMMED_BELOW)} and ${upTo}`
 }

@@ -2,6 +2,7 @@ import type { Decimal } from '../../kernel/decimal.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import { PORTION_ROWS } from '../../platform/database/reads.ts'
 import { fragment, type Fragment, sql } from '../../platform/database/sql.ts'
+import { SUMMED_BELOW } from '../ledger/mark-queries.ts'
 import { LEDGER } from '../ledger/packed.ts'
 import { cancelled, inCurrency, inPeriod, issued, type ReportPeriod, SHOWN_NAME } from './period-queries.ts'
 import { gross, taken, unsettled } from './settled-queries.ts'
@@ -53,7 +54,7 @@ const notSummed = (period: ReportPeriod): Fragment => fragment`
   charged as materialized (
     select i.invoice_id, i.currency, i.total_minor as total, 1 as sign, i.customer_country_id as country, i.customer_state_id as state
       from ledger e join invoices i on i.account_id = ${period.account} and i.invoice_id = e.record_id
-     where e.account_id = ${period.account} and ${LEDGER.fromId('e', fragment`(select ledger_summed_below())`)} and e.event = 'invoice_issued'
+     where e.account_id = ${period.account} and ${LEDGER.fromId('e', SUMMED_BELOW)} and e.event = 'invoice_issued'
        and e.tax_name is null and ${inPeriod(fragment`e.dated`, period)} ${inCurrency(fragment`e.currency`, period)}
     union all
     select invoice_id, currency, total, sign, country, state from (${cancelled(period)}) c)`

@@ -34,7 +34,7 @@ export const listTaxDayDifferences = (db: Queryable, account: AccountId) =>
         from ledger e
         join invoices i on i.account_id = ${account} and i.invoice_id = e.record_id
         left join invoice_taxes t on t.account_id = ${account} and t.invoice_id = e.record_id
-       where e.account_id = ${account} and e.entry_id < (select ledger_summed_below()) and e.event = 'invoice_issued' and e.tax_name is null)
+       where e.account_id = ${account} and e.entry_id < coalesce((select summed_until from ledger_days_mark), 0) and e.event = 'invoice_issued' and e.tax_name is null)
     select dated, currency, name, rate, country_id as "countryId", sum(stored_base)::bigint as "storedBaseMinor",
            sum(stored)::bigint as "storedMinor", sum(base)::bigint as "baseMinor", sum(output)::bigint as "outputMinor"
       from beside group by dated, currency, name, rate, tax_number, category, country_id, state_id

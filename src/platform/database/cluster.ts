@@ -56,9 +56,9 @@ async function stateOf(client: pg.ClientBase): Promise<Cluster['state']> {
   return found.rows[0]?.state ?? null
 }
 
-/** Reports whether a version of Citus is one that statements are judged against, or newer. */
+/** Reports whether a version of Citus, such as 13.2-1, is one that statements are judged against, or newer. */
 export function isNewEnough(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [major = 0, minor = 0] = version.split(/[.-]/).map(Number)
   const [majorMin = 0, minorMin = 0] = CITUS_MIN.split('.').map(Number)
   return major > majorMin || (major === majorMin && minor >= minorMin)
 }
@@ -85,19 +85,19 @@ export const cautionOf = ({ postgres, distributed }: Cluster): string | undefine
     : undefined
 
 /**
- * Finds the engine of a database. Throws a StartFailure if it is a cluster that cannot serve accounts; `where` names the server in it. What else is worth knowing
+ * Finds the engine of a database; undefined where there is no Citus. Throws a StartFailure if it is a cluster that cannot serve accounts; `where` names the server in it. What else is worth knowing
  * goes to `warn`.
  */
 export async function findEngine(
   connection: Connection,
   where: string,
   warn: (message: string) => void = () => {},
-): Promise<Engine> {
+): Promise<Engine | undefined> {
   const client = new ServerClient(clientConfig(connection, undefined))
   await client.connect()
   try {
     const cluster = await describeCluster(client)
-    if (!cluster) return 'plain'
+    if (!cluster) return undefined
     const refusal = refusalOf(cluster)
     if (refusal !== undefined) throw new StartFailure(`The database server at ${where} serves no accounts: ${refusal}.`)
     const caution = cautionOf(cluster)

@@ -10,6 +10,7 @@ import { isLockedOut, isRetryable, RETRIES_MAX } from './failures.ts'
 import { type AppliedMigration, checkKnowsLeast, checkOthersKnow, leastOf, type LiveProcess } from './schema-numbers.ts'
 import { ServerClient } from './server-client.ts'
 import { boundSilence, GRACE_MS } from './silence.ts'
+import { runMigration } from './distribution.ts'
 import { clientConfig, STARTING_NAME, WORKING_NAME } from './open-database.ts'
 import { OF_ONE_ACCOUNT } from './young-tables.ts'
 
@@ -164,7 +165,7 @@ export async function migrate(
   try {
     boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)
     await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
-    await takeLock(client)
+    await takeMigrationLock(client)
     const applied = await listApplied(client)
     const { isOlder, known, lacking } = await stateOfMigrations(folder, applied)
     checkKnowsLeast(applied, known.at(-1)?.version ?? 0)
@@ -240,7 +241,7 @@ async function endOtherConnections(connection: Connection): Promise<void> {
  * Takes the lock of migrations. Asked for again and again, because a statement that waits for it has a snapshot, and an index that is made beside
  * running work waits for all of those.
  */
-async function takeLock(client: pg.Client): Promise<void> {
+export async function takeMigrationLock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
       MIGRATION_LOCK,
@@ -297,7 +298,7 @@ async function applyOnce(client: pg.Client, migration: Migration, program: strin
   await client.query(LOCK_WAIT)
   await client.query('begin')
   try {
-    await client.query(migration.text)
+    await runMigration(client, migration.text)
     await note(client, migration, program)
     await client.query('commit')
   } catch (error) {

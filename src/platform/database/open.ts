@@ -134,7 +134,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   const home = await findHome(config, options.ownership, options.log)
   try {
     const isEmbedded = config.databaseUrl === undefined
-    const engine = await engineOf(config, home.connection, options.log)
+    const hadCitus = await engineOf(config, home.connection, options.log)
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
     const migrated = await reached(config, () =>
@@ -144,6 +144,9 @@ export async function openService(config: Config, options: ServiceOptions): Prom
         ...(options.inMaintenance && { inMaintenance: maintenanceOn(home.connection, roles.owner, options.log) }),
       }),
     )
+    // A distribution may have ended while this waited for the lock of migrations.
+    const engine =
+      hadCitus === undefined ? 'plain' : ((await engineOf(config, home.connection, options.log)) ?? 'plain')
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
     const db = openPool(config, home.connection, { role: roles.app, engine, knows: schema, ...options })
     await orClosed(
@@ -184,10 +187,10 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   }
 }
 
-/** Returns the engine of the database: the embedded one is plain. Throws a StartFailure if it cannot serve accounts. */
-async function engineOf(config: Config, connection: Connection, log: PostgresLog): Promise<Engine> {
+/** Returns the engine of the database; undefined where there is no Citus. Throws a StartFailure if it cannot serve accounts. */
+async function engineOf(config: Config, connection: Connection, log: PostgresLog): Promise<Engine | undefined> {
   const { databaseUrl } = config
-  if (databaseUrl === undefined) return 'plain'
+  if (databaseUrl === undefined) return undefined
   return reached(config, () => findEngine(connection, shownServer(databaseUrl), (caution) => log.warn(caution)))
 }
 
@@ -223,7 +226,12 @@ const orClosed = <T>(db: Database, check: Promise<T>): Promise<T> =>
     throw error
   })
 
-async function openOwner(connection: Connection, owner: string | undefined, knows: number): Promise<ServerClient> {
+/** Opens a connection of the owner, or of the login itself, with the bounds of statements that read whole tables. */
+export async function openOwner(
+  connection: Connection,
+  owner: string | undefined,
+  knows?: number,
+): Promise<ServerClient> {
   const silenceMs = WHOLE_STATEMENT_MS + GRACE_MS
   const client = new ServerClient({ ...clientConfig(connection, owner), silenceMs, knows })
   await client.connect()
@@ -258,7 +266,8 @@ function remedyFor({ code = '', message = '' }: { code?: string; message?: strin
   return REMEDIES[code] ?? 'Look into the log of the server.'
 }
 
-async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
+/** Runs work on a server, and words what fails as one sentence about it. Throws a StartFailure. */
+export async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

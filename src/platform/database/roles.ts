@@ -94,7 +94,7 @@ export async function prepareRoles(
         `The database server is too old (${login.version}): Perennial needs PostgreSQL 15 or newer.`,
       )
     await ensureRole(client, login, APP_ROLE)
-    if (canLogIn) await letLogIn(client)
+    if (canLogIn) await letRoleLogIn(client, APP_ROLE)
     const owner = login.isSuperuser ? OWNER_ROLE : undefined
     if (owner) await ensureRole(client, login, owner)
     if (owner) await letSeeTransactions(client, owner)
@@ -107,9 +107,25 @@ export async function prepareRoles(
   }
 }
 
-async function letLogIn(client: pg.Client): Promise<void> {
-  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1 and rolcanlogin', [APP_ROLE])
-  if (rowCount === 0) await client.query(`alter role ${APP_ROLE} login`)
+async function letRoleLogIn(client: pg.Client, role: string): Promise<void> {
+  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1 and rolcanlogin', [role])
+  if (rowCount === 0) await client.query(`alter role ${pg.escapeIdentifier(role)} login`)
+}
+
+/** Lets both roles log in, as a coordinator of Citus does at its workers. Throws a StartFailure with the lines to run if this login may not allow that. */
+export async function letLogIn(
+  client: pg.Client,
+  { owner, app }: { owner: string | undefined; app: string },
+): Promise<void> {
+  const roles = owner === undefined ? [app] : [app, owner]
+  try {
+    for (const role of roles) await letRoleLogIn(client, role)
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42501') throw error
+    throw new StartFailure(
+      `Roles have to log in to the workers: ask the administrator to run  ${roles.map((role) => `alter role ${role} login;`).join(' ')}  then start again.`,
+    )
+  }
 }
 
 /**
