@@ -13,6 +13,7 @@ import { benchIgnoredNames } from './ignored-names.ts'
 import { benchInvoice } from './invoice.ts'
 import { benchInvoiceList } from './invoice-list.ts'
 import { benchKills } from './kills.ts'
+import { benchMachines } from './machines.ts'
 import { benchMail } from './mail.ts'
 import { benchMailKill } from './mail-kill.ts'
 import { benchRunBesideMail } from './mail-run.ts'
@@ -91,6 +92,12 @@ const programs: Record<string, () => Promise<void>> = {
   neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
   night: () => benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
   sepa: () => benchSepa({ times, isSmoke }),
+  machines: () =>
+    benchMachines({
+      minutes: Number(given ?? (isSmoke ? 0 : 10)),
+      stops: Number(values.times ?? (isSmoke ? 1 : 100)),
+      isSmoke,
+    }),
   failover: () => benchFailover({ times, isSmoke }),
   soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
   kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),

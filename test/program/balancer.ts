@@ -19,6 +19,7 @@ export interface Balancer {
   address: string
   /** Puts a service, or another one in its place, before callers once it is ready. */
   put(name: string, address: string): void
+  addressOf(name: string): string
   /** Names of the services that are ready. */
   ready(): string[]
   /** How many requests of callers found their connection cut, by the name of the service. */
@@ -99,10 +100,12 @@ export async function startBalancer(host = '127.0.0.1'): Promise<Balancer> {
       targets.set(name, target)
       look(target)
     },
+    addressOf: (name) => targets.get(name)?.address ?? '',
     ready: () => [...targets].filter(([, { isReady }]) => isReady).map(([name]) => name),
     cuts,
     refused: () => refused,
     close: async () => {
+      if (!server.listening) return
       clearInterval(timer)
       for (const { agent } of targets.values()) agent.destroy()
       server.closeAllConnections()

@@ -53,7 +53,7 @@ const PROGRAMS = [
 ]
 
 /** Programs that go the same ways as one above, with more beside them: BENCH_ALL=1 runs them too. */
-const FURTHER = ['mail run', 'billing-run --months 2', 'beside-run', 'workers']
+const FURTHER = ['machines', 'mail run', 'billing-run --months 2', 'beside-run', 'workers']
 const RUN = process.env['BENCH_ALL'] ? [...PROGRAMS, ...FURTHER] : PROGRAMS
 
 const MAIN = join(ROOT, 'node_modules', '.cache', `perennial-bench-${process.pid}.mjs`)

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { asOwner } from '../../bench/measure/database.ts'
 import { type Acknowledged, PatientClient, Tally } from '../../bench/measure/patient-client.ts'
 import { CATALOGUE, newRecords, RENEWS_ON } from '../../bench/seed-run.ts'
+import { serverIn } from '../../bench/measure/processes.ts'
 import { openFirms, tradeAll } from '../../bench/soak.ts'
 import { checkRecords, type Firm } from '../../bench/trade.ts'
 import type { ServerSettings } from '../../src/platform/postgres/settings.ts'
@@ -15,6 +16,7 @@ import {
   follow,
   onServer,
   promote,
+  replaceServer,
   serverFolders,
   signalServer,
   startReplicated,
@@ -33,6 +35,7 @@ const PORT = 5432
 const SERVERS = 3
 /** Of each process; the servers have room for all. */
 const POOL = 4
+const SYNCHRONOUS = 'ANY 1 (standby0, standby1)'
 const SETTINGS: ServerSettings = { max_connections: 200 }
 const REPEATERS = 8
 const LOOK_EVERY_MS = 50
@@ -63,6 +66,7 @@ interface Process {
 
 /** A server that was the primary until it fell silent. */
 export interface Former {
+  place: number
   /** Lets it answer again. */
   thaw(): Promise<void>
   /** Returns how many connections services and workers have opened there since then. */
@@ -91,6 +95,7 @@ export class Machines {
   #runner!: PatientClient
   /** The server that takes writes, by its place. */
   primary = 0
+  #standbys = [1, 2]
   #url = ''
 
   constructor(wish: MachinesWish) {
@@ -111,9 +116,14 @@ export class Machines {
     return Array.from({ length: this.#wish.works }, (_, n) => `work${n}`)
   }
 
-  /** Returns what a process has written to its log. */
-  log(name: string): string {
-    return this.#processes.get(name)?.said.err ?? ''
+  /** Returns the number of a process on this machine. */
+  pid(name: string): number {
+    return this.#processes.get(name)?.child.pid ?? 0
+  }
+
+  /** Returns the number of the postmaster of the primary. */
+  get postmaster(): number {
+    return serverIn(join(this.#folders[this.primary] ?? '', 'postgres'))
   }
 
   async start(): Promise<void> {
@@ -128,7 +138,7 @@ export class Machines {
       for (const [place, folder] of this.#folders.entries())
         this.#ends.push(await forward(this.network.machine(place), PORT, join(folder, 'postgres', `.s.PGSQL.${PORT}`)))
     await startReplicated(primary, standbys, {
-      synchronous: 'ANY 1 (standby0, standby1)',
+      synchronous: SYNCHRONOUS,
       settings: SETTINGS,
       ...(isApart && { host: addresses[0] ?? '' }),
       prepare: (url) => this.#prepare(url, records),
@@ -264,6 +274,17 @@ export class Machines {
     while (!isOver()) await client.ask({ method: 'POST', path: '/v1/exports', body: wish, status: [201, 200, 409] })
   }
 
+  /** Adds a customer at one of the services. */
+  async addCustomer(address: string): Promise<Response> {
+    const response = await fetch(`${address}/v1/customers`, {
+      method: 'POST',
+      headers: { authorization: this.#runner.authorization, 'content-type': 'application/json' },
+      body: '{"Name":"Ann","LastName":"Gables"}',
+    })
+    await response.arrayBuffer()
+    return response
+  }
+
   /** Asks for the billing run over all records. Returns its identifier. */
   async beginRun(): Promise<number> {
     return (await this.#runner.add<{ billingRunID: number }>('/v1/billingruns', {})).billingRunID
@@ -307,6 +328,7 @@ export class Machines {
     else signalServer(folder, 'SIGSTOP')
     let since = ''
     return {
+      place,
       thaw: async () => {
         if (isApart) this.network.link(place, true)
         else signalServer(folder, 'SIGCONT')
@@ -325,9 +347,8 @@ export class Machines {
 
   /** Promotes the standby that received more, and lets the other follow it. */
   async failOver(): Promise<void> {
-    const standbys = [1, 2].filter((place) => place !== this.primary)
     const received = await Promise.all(
-      standbys.map(async (place) => {
+      this.#standbys.map(async (place) => {
         const [row] = await onServer(
           this.#folders[place] ?? '',
           `select pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::float8 as n`,
@@ -335,11 +356,30 @@ export class Machines {
         return row.n as number
       }),
     )
-    const [one = 0, other = 0] = standbys
+    const [one = 0, other = 0] = this.#standbys
     const [chosen, left] = (received[0] ?? 0) >= (received[1] ?? 0) ? [one, other] : [other, one]
     await promote(this.#folders[chosen] ?? '')
     this.primary = chosen
-    await follow(this.#folders[left] ?? '', this.#folders[chosen] ?? '', SETTINGS)
+    this.#standbys = [left]
+    await this.#follow()
+  }
+
+  /** Lets the standbys follow the primary. */
+  #follow(): Promise<void> {
+    const folders = this.#standbys.map((place) => this.#folders[place] ?? '')
+    const { address } = this.network.machine(this.primary)
+    const host = this.network.isApart ? [address] : []
+    return follow(folders, this.#folders[this.primary] ?? '', SETTINGS, ...host)
+  }
+
+  /** Makes a former primary the second standby again, after which both are synchronous. */
+  async rejoin({ place }: Former): Promise<void> {
+    const [standby = 0] = this.#standbys
+    await replaceServer(this.#folders[place] ?? '', this.#folders[standby] ?? '')
+    this.#standbys = [standby, place]
+    await this.#follow()
+    await this.rows(`alter system set synchronous_standby_names = '${SYNCHRONOUS}'`)
+    await this.rows('select pg_reload_conf()')
   }
 
   /** Sends again all that was acknowledged, under its keys, and looks at each record. What is wrong stands in the tally. */

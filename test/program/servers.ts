@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -51,7 +52,7 @@ export function makeStandby(folder: string): void {
 
 /** Copies a stopped server. A copy that root made belongs to root, as whom no server runs, so it is given away as its model is. */
 export function copyServer(model: string, copy: string): void {
-  mkdirSync(copy, { mode: 0o700 })
+  mkdirSync(copy, { mode: 0o700, recursive: true })
   const [from, to] = [join(model, 'postgres'), join(copy, 'postgres')]
   cpSync(from, to, { recursive: true, preserveTimestamps: true })
   const { uid, gid } = statSync(from)
@@ -151,12 +152,27 @@ export async function startReplicated(
 const conninfoOf = (host: string, place: number) =>
   `host=${host} port=5432 user=postgres application_name=standby${place}`
 
-/** Lets a standby follow another primary, at which it starts anew. */
-export async function follow(standby: string, primary: string, settings: ServerSettings = {}): Promise<void> {
-  await stopServer(standby)
+/** Lets standbys follow another primary, at which they start anew. `host` is where they find it. */
+export async function follow(
+  standbys: readonly string[],
+  primary: string,
+  settings: ServerSettings = {},
+  host = join(primary, 'postgres'),
+): Promise<void> {
   await admitStandby(primary)
-  await startServer(standby, { ...settings, primary_conninfo: conninfoOf(join(primary, 'postgres'), 0) })
-  await untilStreaming(primary, 1)
+  for (const [place, standby] of standbys.entries()) {
+    await stopServer(standby)
+    await startServer(standby, { ...settings, primary_conninfo: conninfoOf(host, place) })
+  }
+  await untilStreaming(primary, standbys.length)
+}
+
+/** Makes what was a primary into a copy of a standby, and stops both. */
+export async function replaceServer(former: string, standby: string): Promise<void> {
+  await stopServer(former)
+  await stopServer(standby)
+  rmSync(join(former, 'postgres'), { recursive: true })
+  copyServer(standby, former)
 }
 
 /** Waits until so many standbys receive the log of a server. */
