@@ -30,7 +30,7 @@ async function withMachines<T>(wish: Omit<MachinesWish, 'root'>, work: (machines
   }
 }
 
-/** One thing that happens to machines; callers have a moment before the next. */
+/** Things that happen to machines; callers have a moment before the next. */
 const EVENTS: Record<string, (machines: Machines) => Promise<void>> = {
   'serve killed': async (machines) => {
     const name = machines.serves[random(machines.serves.length)] ?? ''
@@ -67,7 +67,7 @@ const EVENTS: Record<string, (machines: Machines) => Promise<void>> = {
 
 const DEFAULT = { serves: 3, works: 2, records: 8_000, firms: 3, pauseMs: 50 }
 
-/** What has to be true at the end of a round, at which callers rest. */
+/** Checks what has to be true at the end of a round, at which callers rest. */
 async function check(machines: Machines, cutBefore: ReadonlySet<string>): Promise<void> {
   await machines.checkAll()
   for (const name of machines.balancer.cuts.keys())
