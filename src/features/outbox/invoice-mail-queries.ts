@@ -23,6 +23,7 @@ const insertion = (tx: Transaction, queued: QueuedInvoices, isWished: boolean): 
     select ${tx.account}, ${queued.at}::timestamptz, ${firstState(queued.isHeld)}, c.customer_id, 'invoice', c.email, c.email_cc,
            ${`<${randomUUID()}.`} || i.invoice_id || ${`@${queued.domain}>`}, 'invoice', i.invoice_id, ${factsOf(queued.sender)}
       from invoices i join customers c on c.account_id = ${tx.account} and c.customer_id = i.customer_id
+      cross join lateral (select to_json(c.last_name)::text as last_name) l
      where i.account_id = ${tx.account} and i.invoice_id = any(${arrayLiteral(queued.ids)}::bigint[])
        ${isWished ? fragment`and c.auto_send_invoice` : NOTHING} and c.email is not null
      order by i.number`
@@ -35,7 +36,7 @@ function factsOf({ name, colour, country, locale }: Sender): Fragment {
   const ofAccount = JSON.stringify({ accountName: name, colour, country }).slice(0, -1)
   return fragment`
     ${ofAccount} || ',"locale":' || to_json(coalesce(c.locale, ${locale}))::text || ',"isCompany":' || c.is_company::text
-      || ',"name":' || to_json(c.name)::text || ',"lastName":' || coalesce(to_json(c.last_name)::text, 'null')
+      || ',"name":' || to_json(c.name)::text || ',"lastName":' || coalesce(l.last_name, 'null')
       || ',"invoiceId":"' || i.invoice_id || '","linkCounter":' || i.link_counter || ',"number":"' || i.number
       || '","invoiceDate":' || to_json(i.invoice_date)::text || ',"dueDate":' || to_json(i.due_date)::text || ',"currency":"' || i.currency || '"'
       || ',"totalMinor":"' || i.total_minor || '","balanceMinor":"' || i.total_minor - i.negative_minor - i.paid_minor - i.pending_minor || '"}'`

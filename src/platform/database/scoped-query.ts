@@ -74,12 +74,18 @@ const PLAIN: Scopes = {
   wrapsReads: false,
 }
 
-/** Counts the rows of an insert, so that it returns something: their number, as `asCount` reads it. */
-const countedInsert = ({ name, text, values }: Statement): Statement => ({
-  name: `${name}_counted`,
-  text: `with written as (${text} returning 1) select count(*)::integer as "n" from written`,
-  values,
-})
+/**
+ * Lets an insert return something for each of its rows, or their number where that is asked for. In a part of a statement Citus draws no identifiers by the
+ * default of a column.
+ */
+const returningInsert = ({ name, text, values, isCounted }: Statement): Statement =>
+  isCounted
+    ? {
+        name: `${name}_counted`,
+        text: `with written as (${text} returning 1) select count(*)::integer as "n" from written`,
+        values,
+      }
+    : { name: `${name}_returning`, text: `${text} returning 1`, values }
 
 /**
  * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
@@ -100,7 +106,7 @@ const CITUS: Scopes = {
     values: [lockMs],
   }),
   lastingPlans: undefined,
-  inserting: countedInsert,
+  inserting: returningInsert,
   wrapsReads: true,
 }
 

@@ -19,8 +19,8 @@ export interface Statement {
 export const asCount = (statement: Statement): Statement => ({ ...statement, isCounted: true })
 
 /**
- * Marks an insert of many rows that a query reads. Citus takes one only if it returns something, under row security, so there its rows are counted. On one
- * server that would cost a twentieth of a billing run. An insert of few rows ends with `returning 1` instead, as does one in a part of a statement.
+ * Marks an insert of many rows that a query reads. Citus takes one only if it returns something, under row security, so there it does. An insert of few rows
+ * ends with `returning 1` on both engines, as does one in a part of a statement.
  */
 export const ofQuery = (statement: Statement): Statement => ({ ...statement, isOfQuery: true })
 
