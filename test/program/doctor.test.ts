@@ -66,9 +66,9 @@ describe('surroundings that are well', () => {
     expect(of(said, 'database rights')).toMatchObject([{ State: 'ok' }])
     expect(of(said, 'clock')).toMatchObject([{ State: 'ok' }])
     expect(of(said, 'DATABASE_POOL')).toEqual([])
-    const several = await doctor({ DATA_DIR, PORT }, ['--workers', '3'])
+    const several = await doctor({ DATA_DIR, PORT }, ['--workers', '5'])
     expect(of(several.said, 'DATABASE_POOL')).toMatchObject([
-      { State: 'warn', Says: expect.stringMatching(/^112 connections \(service and 3 workers, .* of the 87 /) },
+      { State: 'warn', Says: expect.stringMatching(/^88 connections \(service and 5 workers, .* of the 87 /) },
     ])
 
     service.child.kill('SIGTERM')
