@@ -93,10 +93,6 @@ export const listHeldGateways = (db: Database['unscoped']) =>
   db.rows<HeldGateway>(sql`
     select account_id as "account", gateway_id as "id", type, held_for as "heldFor", held_at as "heldAt" from list_held_gateways()`)
 
-/** Holds every gateway of the live accounts, and returns how many were not held before. */
-export const holdLiveGateways = (db: Database['unscoped'], reason: HoldReason): Promise<bigint> =>
-  db.value<bigint>(sql`select hold_live_gateways(${reason}) as "held"`)
-
 /** Counts held gateways for /metrics. */
 export const listHoldFigures = (db: Database['unscoped']) =>
   db.rows<Figure>(sql`
