@@ -98,6 +98,7 @@ import { makePages, type Pages } from './platform/http/pages.ts'
 import { type Links, makeLinks } from './platform/page/links.ts'
 import { makeRateLimit } from './platform/http/rate-limit.ts'
 import { buildServer } from './platform/http/server.ts'
+import { listReplicationFigures } from './platform/failover/queries.ts'
 import { LONG_CONNECTIONS } from './platform/long/kinds.ts'
 import { LongOperations } from './platform/long/long-operations.ts'
 import { listLongFigures } from './platform/long/queries.ts'
@@ -348,6 +349,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listVerificationFigures(unscoped)),
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listHoldFigures(unscoped)),
+    ...(await listReplicationFigures({ unscoped })),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
     ...(await listLongFigures(unscoped)),
     ...(await listProcessFigures(unscoped)),

@@ -78,7 +78,8 @@ async function startDuty(deps: DutyDeps, duty: Duty, { outage, underway }: { out
     })
 
   async function round(): Promise<void> {
-    if (areClocksClose(deps) && !isClosed()) await underway.during(runOnce)
+    const isIdle = isClosed() || deps.db.readiness().waitsForStandby
+    if (areClocksClose(deps) && !isIdle) await underway.during(runOnce)
   }
 
   async function runOnce(): Promise<void> {

@@ -1,3 +1,4 @@
+import { raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
@@ -58,7 +59,14 @@ export async function openForCommand(
     findOrMakeEncryptionKeys(config)
   }
   const ownership = absent.makes ? 'any' : 'present'
-  return openService(config, { root, version, ownership, inMaintenance, log: quietLog(context) })
+  return openService(config, {
+    root,
+    version,
+    ownership,
+    inMaintenance,
+    log: quietLog(context),
+    raiseNumbers: raiseNumbersAfterFailover,
+  })
 }
 
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */

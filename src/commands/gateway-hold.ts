@@ -3,9 +3,10 @@ import { holdByHand, releaseGateway } from '../features/gateways/actions.ts'
 import { findGateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../kernel/context.ts'
-import { missing } from '../kernel/fault.ts'
+import { conflict, missing } from '../kernel/fault.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
 import type { Database } from '../platform/database/database.ts'
+import { type FailoverNote, listFailoverNotes, listFailovers } from '../platform/failover/queries.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -50,6 +51,8 @@ interface Released extends Pick<HeldGateway, 'account' | 'id' | 'type' | 'heldFo
 }
 
 const UNSUBMITTED_MAX = 1_000
+/** Effects that a refusal names. */
+const NAMED_MAX = 20
 
 async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promise<Unsubmitted[]> {
   const reader = db.reader(account)
@@ -61,12 +64,37 @@ async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promis
     .map(({ token, state, actionDate, lineCount }) => ({ token, state, actionDate, lines: lineCount }))
 }
 
+/** Lists what left through a gateway and what a failover may have taken the record of. */
+async function listEffects(db: Database, { id, heldFor }: HeldGateway): Promise<FailoverNote[]> {
+  const last = (await listFailovers(db)).at(-1)
+  if (heldFor !== 'failover' || !last) return []
+  return (await listFailoverNotes(db, last.id)).filter(({ kind, gatewayId }) => kind === 'effect' && gatewayId === id)
+}
+
+/** Throws where calls left of which this database may know nothing: charged again, a customer pays twice. */
+function refuseEffects({ id }: HeldGateway, effects: readonly FailoverNote[]): void {
+  if (effects.length === 0) return
+  const named = effects
+    .slice(0, NAMED_MAX)
+    .map(({ operation, id: reference, sentAt }) => `${operation} ${reference} (${sentAt})`)
+  const more = effects.length > NAMED_MAX ? ` and ${effects.length - NAMED_MAX} more` : ''
+  throw conflict(
+    'effects_open',
+    `Gateway ${id} stays held: what left before the failover may not be known here: ${named.join(', ')}${more}. Compare each with the gateway's console, record what is missing, then add --anyway.`,
+  )
+}
+
 /** Releases a gateway, or each that is held, and lists what was not handed over by what this database knows. */
-export async function releaseGatewaysCommand(context: CommandContext, gateway: Id | undefined): Promise<number> {
+export async function releaseGatewaysCommand(
+  context: CommandContext,
+  { gateway, isAnyway }: { gateway: Id | undefined; isAnyway: boolean },
+): Promise<number> {
   const released = await withDatabase(context, async (db): Promise<Released[]> => {
     const held = (await listHeldGateways(db.unscoped)).filter(({ id }) => gateway === undefined || id === gateway)
     if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
     const done: Released[] = []
+    // All or none.
+    for (const one of held) if (!isAnyway) refuseEffects(one, await listEffects(db, one))
     for (const one of held) {
       const about = await contextOf(db, one.account)
       const unsubmitted = await unsubmittedOf(db, one)

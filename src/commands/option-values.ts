@@ -29,6 +29,27 @@ export function mailAddressValue(text: string): string {
   return text
 }
 
+/** Reads by how much a sequence is set further: identifiers stay whole numbers that every program reads. */
+export function furtherValue(text: string): bigint {
+  if (!/^\d{1,16}$/.test(text) || BigInt(text) < 1n || BigInt(text) > BigInt(Number.MAX_SAFE_INTEGER))
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`)
+  return BigInt(text)
+}
+
+/** The next invoice number that an account is to have. */
+export interface NextNumber {
+  account: Id
+  next: bigint
+}
+
+/** Reads ACCOUNT=N, once for each account. */
+export function numbersValue(text: string, before: readonly NextNumber[]): NextNumber[] {
+  const [, account, next] = /^(\d{1,15})=(\d{1,15})$/.exec(text) ?? []
+  if (account === undefined || next === undefined || BigInt(next) < 1n)
+    throw new InvalidArgumentError('It must be an account and its next number, such as 12=4711.')
+  return [...before, { account: BigInt(account), next: BigInt(next) }]
+}
+
 /** Reads a whole number from 1 to `most`. */
 export const countValue =
   (most: number) =>

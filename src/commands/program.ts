@@ -15,6 +15,7 @@ import {
   nameValue,
   processValue,
 } from './option-values.ts'
+import { addFailover, addGateways } from './program-failover.ts'
 import { addUpgrading } from './program-upgrading.ts'
 import { account, json, type Run, type Runner } from './shared-options.ts'
 
@@ -50,6 +51,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addChecking(program, run, deps)
   addRunning(program, run)
   addProcesses(program, run)
+  addFailover(program, run)
   addLog(program, run)
   addTransfer(program, run)
   addBackup(program, run)
@@ -392,37 +394,6 @@ function addSeal(program: Command, run: Runner): void {
     .addOption(json())
     .action((options: { json?: boolean }) =>
       run(options, async (context) => (await import('./seal.ts')).renewSealCommand(context)),
-    )
-}
-
-function addGateways(program: Command, run: Runner): void {
-  const gateways = program.command('gateway').description('ask gateways, hold and release them')
-  gateways
-    .command('hold')
-    .description('let no money move through a gateway until it is released')
-    .argument('<gateway>', 'its gatewayID', idValue)
-    .addOption(json())
-    .action((gateway: Id, options: { json?: boolean }) =>
-      run(options, async (context) => (await import('./gateway-hold.ts')).holdGatewayCommand(context, gateway)),
-    )
-  gateways
-    .command('release')
-    .description('let money move again through a gateway that is held, or through all that are')
-    .argument('[gateway]', 'its gatewayID', idValue)
-    .addOption(json())
-    .action((gateway: Id | undefined, options: { json?: boolean }) =>
-      run(options, async (context) => (await import('./gateway-hold.ts')).releaseGatewaysCommand(context, gateway)),
-    )
-  gateways
-    .command('test')
-    .description('ask whether a gateway, or each of an account, answers and accepts its Settings')
-    .argument('[gateway]', 'its gatewayID', idValue)
-    .addOption(account())
-    .addOption(json())
-    .action((gateway: Id | undefined, options: { account?: Id; json?: boolean }) =>
-      run(options, async (context) =>
-        (await import('./gateway.ts')).testGatewaysCommand(context, { account: options.account, gateway }),
-      ),
     )
 }
 

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino'
+import { raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
 import { listHeldGateways } from '../features/gateways/queries.ts'
 import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn, shownSettings } from '../platform/config.ts'
@@ -40,6 +41,7 @@ export const openForService = async (
   const opened = await openService(context.config, {
     root: context.root,
     version: context.version,
+    raiseNumbers: raiseNumbersAfterFailover,
     ownership: given.ownership,
     isBackground: given.isBackground ?? false,
     hasCallers: given.hasCallers,
@@ -74,7 +76,7 @@ export const openForService = async (
 /** Makes what shows this process to the others. */
 export const presenceOf = (
   { config, version }: Pick<CommandContext, 'config' | 'version'>,
-  { db, schema }: Pick<OpenDatabase, 'db' | 'schema'>,
+  { db, schema, processId: id }: Pick<OpenDatabase, 'db' | 'schema' | 'processId'>,
   {
     kind,
     log,
@@ -94,5 +96,5 @@ export const presenceOf = (
         warn: (message) => log.warn(message),
       },
     },
-    { kind, version, schema, settings: hashedSettings(config, kind, envelope) },
+    { id, kind, version, schema, settings: hashedSettings(config, kind, envelope) },
   )

@@ -181,6 +181,10 @@ const SHOWN_FIGURES: Record<
     label: 'kind',
     and: ['version', 'state'],
   },
+  replication_lag_bytes: {
+    metric: 'perennial_replication_lag_bytes',
+    help: 'How far the standby that is furthest behind is, in bytes of the log, where the server shows that',
+  },
   verify_differences: {
     metric: 'perennial_verify_differences',
     help: 'Differences that the nightly verification found, each account as it was verified last',
@@ -195,7 +199,8 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, slow, ignored, grouped, invoiced, failed, runSeconds, moves } = counters(registers)
-  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset, maintenance } = gauges(registers)
+  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset, standbyWait, maintenance } =
+    gauges(registers)
   copyAge.remove()
   workerMemory.remove()
   const setFigures = figureGauges(registers)
@@ -255,8 +260,9 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       const found = await figures()
       up.set(found ? 1 : 0)
       maintenance.set(db.admission.state === 'maintenance' ? 1 : 0)
-      const { clockOffsetMs, moves: moved } = db.readiness()
+      const { clockOffsetMs, moves: moved, waitsForStandby } = db.readiness()
       clockOffset.set(clockOffsetMs / 1000)
+      standbyWait.set(waitsForStandby ? 1 : 0)
       moves.inc(moved - countedMoves)
       countedMoves = moved
       setFigures(found)
@@ -360,6 +366,11 @@ const gauges = (registers: Registry[]) => ({
   maintenance: new Gauge({
     name: 'perennial_maintenance',
     help: 'Whether the service is in maintenance and takes no work: 1, else 0',
+    registers,
+  }),
+  standbyWait: new Gauge({
+    name: 'perennial_database_waits_for_standby',
+    help: 'Whether commits wait for a standby that does not acknowledge them, so that writes are refused: 1, else 0',
     registers,
   }),
   copyAge: new Gauge({

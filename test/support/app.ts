@@ -127,6 +127,8 @@ export async function startTestService(
     hashesPasswords?: boolean
     /** A database that there is; left out: a new one. */
     connection?: Connection
+    /** The same, opened; left out: it is opened here. */
+    db?: Database
     /** The newest migration that the program knows; left out: it works on any schema. */
     knows?: number
     /** The key of a database that there is; left out: TEST_KEY. */
@@ -134,7 +136,7 @@ export async function startTestService(
   } = {},
 ): Promise<TestService> {
   const connection = options.connection ?? (await createTestDatabase())
-  const db = openTestDatabase(connection, options.knows === undefined ? {} : { knows: options.knows })
+  const db = options.db ?? openTestDatabase(connection, options.knows === undefined ? {} : { knows: options.knows })
   const realClock = options.now ?? Date.now
   // As every start of the service does.
   await settleUpdates(db)

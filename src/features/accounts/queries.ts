@@ -97,17 +97,24 @@ export const notifyAccountChange = (tx: Transaction) =>
 export const updateNextInvoiceNumber = (tx: Transaction, account: AccountId, next: bigint) =>
   tx.rows(sql`update account_counters set next_invoice_number = ${next} where account_id = ${account}`)
 
+export const getNextCreditNumber = (tx: Transaction, account: AccountId): Promise<bigint> =>
+  tx.value<bigint>(sql`select next_credit_number as "next" from account_counters where account_id = ${account}`)
+
+export const updateNextCreditNumber = (tx: Transaction, account: AccountId, next: bigint) =>
+  tx.rows(sql`update account_counters set next_credit_number = ${next} where account_id = ${account}`)
+
 /** Takes a block of invoice numbers; the counter stays locked until the commit, so a rollback leaves no gap. */
 export const takeInvoiceNumbers = async (tx: Transaction, account: AccountId, count: number): Promise<bigint> => {
   const row = await tx.one<{ next: bigint }>(sql`
     update account_counters set next_invoice_number = next_invoice_number + ${count} where account_id = ${account}
     returning next_invoice_number - ${count}::int as "next"`)
+  tx.remember(() => ({ of: 'invoice', number: row.next + BigInt(count) - 1n }))
   return row.next
 }
 
 /** Takes the next number of the account's own sequence of credit notes, which a caller may have given; the counter stays locked until the commit. */
-export const takeCreditNumber = (tx: Transaction, account: AccountId) =>
-  tx.one<{ next: bigint; isTaken: boolean }>(sql`
+export const takeCreditNumber = async (tx: Transaction, account: AccountId) => {
+  const taken = await tx.one<{ next: bigint; isTaken: boolean }>(sql`
     with counted as (
       update account_counters set next_credit_number = next_credit_number + 1 where account_id = ${account}
       returning next_credit_number - 1 as next)
@@ -115,6 +122,9 @@ export const takeCreditNumber = (tx: Transaction, account: AccountId) =>
              select 1 from negative_adjustments n
               where n.account_id = ${account} and n.kind = 'credit_note' and n.ref_key = 'cn-' || counted.next) as "isTaken"
       from counted`)
+  tx.remember(() => ({ of: 'credit note', number: taken.next }))
+  return taken
+}
 
 /** Keeps what documents issued so far show of the account, before an edit changes it. */
 export const insertAccountVersion = (tx: Transaction, account: AccountId, version: number, document: object) =>

@@ -1,17 +1,21 @@
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import type { RequestContext } from '../../kernel/context.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
 import {
   type AccountSettings,
+  findAccount,
   getAccountSettings,
+  getNextCreditNumber,
   insertAccountVersion,
+  lockAccountSettings,
   notifyAccountChange,
   updateAccount,
+  updateNextCreditNumber,
   updateNextInvoiceNumber,
 } from './queries.ts'
 import { checkAccount, frozenOfAccount } from './rules.ts'
@@ -84,6 +88,47 @@ async function raiseInvoiceNumber(tx: Transaction, context: RequestContext, from
   const record = RaisedNumberOut.write({ From: from, To: to })
   await recordEvent(tx, context, { type: 'account.invoice_number_raised', recordId: tx.account, record })
 }
+
+/**
+ * Raises the next numbers of a locked account above those that were given, as a change of NextInvoiceNum does; what is higher already stays. Events keep both
+ * numbers of each gap.
+ */
+export async function raiseNumbersAbove(
+  tx: Transaction,
+  context: RequestContext,
+  { invoice, creditNote }: { invoice: bigint; creditNote: bigint },
+): Promise<void> {
+  const { nextInvoiceNumber } = await lockAccountSettings(tx, tx.account)
+  const nextCreditNumber = await getNextCreditNumber(tx, tx.account)
+  if (invoice < nextInvoiceNumber && creditNote < nextCreditNumber) return
+  if (invoice >= nextInvoiceNumber) await raiseInvoiceNumber(tx, context, nextInvoiceNumber, invoice + 1n)
+  if (creditNote >= nextCreditNumber) {
+    await updateNextCreditNumber(tx, tx.account, creditNote + 1n)
+    const raised = RaisedNumberOut.write({ From: nextCreditNumber, To: creditNote + 1n })
+    await recordEvent(tx, context, { type: 'account.credit_number_raised', recordId: tx.account, record: raised })
+  }
+  const record = AccountOut.write(accountToWire(await getAccountSettings(tx, tx.account)))
+  await recordEvent(tx, context, { type: 'account.updated', recordId: tx.account, record })
+  await notifyAccountChange(tx)
+}
+
+/** Raises the next invoice number of an account. Throws a conflict for a lower one. */
+export async function raiseInvoiceNumberTo(tx: Transaction, context: RequestContext, next: bigint): Promise<void> {
+  const { nextInvoiceNumber } = await lockAccountSettings(tx, tx.account)
+  if (next < nextInvoiceNumber) return raiseInvoiceNumber(tx, context, nextInvoiceNumber, next)
+  await raiseNumbersAbove(tx, context, { invoice: next - 1n, creditNote: 0n })
+}
+
+/** Raises the numbers of an account after a failover that lost some which were given. One that is not there any more has none. */
+export const raiseNumbersAfterFailover = (
+  db: Pick<Database, 'transaction'>,
+  { account: id, ...given }: { account: AccountId; invoice: bigint; creditNote: bigint },
+): Promise<void> =>
+  db.transaction(id, async (tx) => {
+    const account = await findAccount(tx, id)
+    if (!account) return
+    await raiseNumbersAbove(tx, backgroundContext(account, momentOf(account, Date.now), { actor: 'failover' }), given)
+  })
 
 /** Records which days were closed and which are from now on: who opens books that were closed leaves a trace. */
 async function recordLockDate(

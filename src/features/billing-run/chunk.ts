@@ -1,3 +1,4 @@
+import type { Change } from '../../platform/failover/memory.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
@@ -123,6 +124,7 @@ async function billCustomers(work: RunWork, pass: DayPass, customers: readonly C
       const locked = await lockFor(tx, work, customers, pass.isWaiting)
       const count = locked.active.length + locked.paused.length
       const chunk = count === 0 ? undefined : await billLocked(tx, work, pass, locked)
+      tx.remember(() => chunkOf(work))
       // Behind the account's counter, in the order in which every chunk locks the two.
       const passedOver = customers.length - count
       if (passedOver > 0) await addPassedOver(tx, work.account, work.runId, passedOver)
@@ -147,6 +149,7 @@ async function billEach(work: RunWork, { day, kinds }: DayPass, customer: Custom
       try {
         const chunk = await deps.db.transaction(account, async (tx) => {
           const locked = await lockFor(tx, work, [customer], true)
+          tx.remember(() => chunkOf(work))
           return billLocked(tx, work, { day, kinds: [kind] }, locked, record.id)
         })
         count(work, chunk)
@@ -157,6 +160,13 @@ async function billEach(work: RunWork, { day, kinds }: DayPass, customer: Custom
     }
   }
 }
+
+const chunkOf = ({ runId }: RunWork): Change => ({
+  operation: 'chunk of a billing run',
+  type: 'billingruns',
+  id: String(runId),
+  number: null,
+})
 
 /** Customers of a chunk that were locked, and for whom and when they are billed. */
 interface LockedChunk extends LockedCustomers {

@@ -5,6 +5,7 @@ export const EVENT_TYPES = [
   'account.logo_changed',
   'account.clock_moved',
   'account.invoice_number_raised',
+  'account.credit_number_raised',
   'account.lock_date_changed',
   'api_key.created',
   'api_key.updated',

@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database/database.ts'
+import { steadyClock } from '../../platform/steady-clock.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { manual } from './manual.ts'
@@ -6,22 +7,40 @@ import { isHeldNow } from './queries.ts'
 import { sandboxAdapter } from './sandbox.ts'
 import { sepaFile } from './sepa-file.ts'
 
+/** Answers after which no money has moved. */
+const MOVED_NOTHING: ReadonlySet<string> = new Set(['declined', 'not_sent', 'held'])
+
 /**
  * Returns an adapter that moves no money while its gateway is held, whatever the caller has looked at before: the database is asked right before
  * each call, so that nothing leaves after a failover on the word of the server before it.
  */
 function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
+  const isHeld = ({ accountId, gatewayId }: GatewayCall) => isHeldNow(db.lookup(accountId), accountId, gatewayId)
   const unlessHeld =
     <Asked, Answer>(ask: (call: GatewayCall, asked: Asked) => Promise<Answer>) =>
     async (call: GatewayCall, asked: Asked): Promise<Answer | Held> =>
-      (await isHeldNow(db.lookup(call.accountId), call.accountId, call.gatewayId)) ? { kind: 'held' } : ask(call, asked)
+      (await isHeld(call)) ? { kind: 'held' } : ask(call, asked)
+  // Whatever may have moved money is remembered by its reference.
+  const moving = <Asked, Answer extends { kind: string }>(
+    operation: string,
+    ask: (call: GatewayCall, asked: Asked) => Promise<Answer>,
+    referenceOf: (asked: Asked) => string,
+  ) =>
+    unlessHeld(async (call: GatewayCall, asked: Asked) => {
+      const sinceMs = steadyClock()
+      const answer = await ask(call, asked)
+      const { accountId: account, gatewayId } = call
+      if (!MOVED_NOTHING.has(answer.kind))
+        db.remember({ account, operation, gatewayId, reference: referenceOf(asked) }, sinceMs)
+      return answer
+    })
   const { charge, refund, buildBatch, submitBatch } = adapter
   return {
     ...adapter,
-    ...(charge && { charge: unlessHeld(charge) }),
-    ...(refund && { refund: unlessHeld(refund) }),
+    ...(charge && { charge: moving('charge', charge, ({ reference }) => reference) }),
+    ...(refund && { refund: moving('refund', refund, ({ reference }) => reference) }),
     ...(buildBatch && { buildBatch: unlessHeld(buildBatch) }),
-    ...(submitBatch && { submitBatch: unlessHeld(submitBatch) }),
+    ...(submitBatch && { submitBatch: moving('batch', submitBatch, ({ token }) => token) }),
   }
 }
 

@@ -10,6 +10,7 @@ import { isOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
+import { steadyClock } from '../../platform/steady-clock.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
@@ -155,6 +156,7 @@ async function sendOne(
     return undefined
   }
   const { addressed, receivers, bytes, utf8Bytes, texts } = written
+  const beganMs = steadyClock()
   const sending = await line.send({
     from: deps.from,
     to: receivers,
@@ -163,6 +165,10 @@ async function sendOne(
     handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
   })
   if (sending.outcome === 'withheld') return undefined
+  if (sending.outcome === 'taken' || sending.outcome === 'unknown') {
+    const effect = { account: settings.id, operation: 'mail', gatewayId: null, reference: String(mail.id) }
+    deps.db.remember(effect, beganMs)
+  }
   await end(verdictOf(deps, context, { ...mail, ...addressed }, sending), { reason: reasonOf(sending), texts })
   return sending
 }

@@ -32,11 +32,11 @@ export interface NumberRaise {
   to: bigint
 }
 
-/** Lists the events of a raised next number. */
-export const listNumberRaises = (db: Queryable, account: AccountId) =>
+/** Lists the events of a raised next number, of invoices or of credit notes. */
+export const listNumberRaises = (db: Queryable, account: AccountId, of: 'invoice' | 'credit') =>
   db.rows<NumberRaise>(sql`
     select (record ->> 'From')::bigint as "from", (record ->> 'To')::bigint as "to" from events
-     where account_id = ${account} and type = 'account.invoice_number_raised' order by event_id`)
+     where account_id = ${account} and type = ${`account.${of}_number_raised`} order by event_id`)
 
 /** Lists the numbers of the account's own sequence of credit notes, below its next, that no credit note has. */
 export const listCreditGaps = (db: Queryable, account: AccountId, next: bigint, limit: number) =>

@@ -47,7 +47,7 @@ export const invoiceNumbers: Check = {
 
 // Events of one type are found only by reading all of them, so they are read when there is something to explain.
 async function reportUnexplained(tx: Transaction, gaps: readonly NumberGap[], report: Report): Promise<void> {
-  const raises = await listNumberRaises(tx, tx.account)
+  const raises = await listNumberRaises(tx, tx.account, 'invoice')
   for (const gap of gaps) {
     const { from, until } = unexplainedOf(gap, raises) ?? {}
     if (from === undefined || until === undefined) continue
@@ -87,7 +87,8 @@ export const creditNumbers: Check = {
     const gaps = await listCreditGaps(tx, account, nextCreditNumber, GAPS_MAX)
     // As with raises: events are read when there is something to explain.
     const givenUp = gaps.length === 0 ? [] : await listNumbersGivenUp(tx, account)
-    const raises = givenUp.map(({ number }) => ({ from: number, to: number + 1n }))
+    const raised = gaps.length === 0 ? [] : await listNumberRaises(tx, account, 'credit')
+    const raises = [...raised, ...givenUp.map(({ number }) => ({ from: number, to: number + 1n }))]
     for (const { from, until } of gaps.flatMap((gap) => unexplainedOf(gap, raises) ?? []))
       report({
         recordType: 'account',

@@ -19,6 +19,7 @@ import { checkBatches } from './batches.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 import { checkHolds } from './holds.ts'
+import { checkStandbys } from './standbys.ts'
 import { checkProcesses } from './processes.ts'
 import { checkEnd } from './seal.ts'
 import { clientConfig, CONNECTIONS_BESIDE_POOL } from '../database/open-database.ts'
@@ -163,6 +164,9 @@ async function checkServer(
     ...(await checkFilesToSendAgain(client, server)),
     ...(server.isSuperuser || server.isAppMember ? await checkBatches(client, new Date().toISOString()) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkHolds(client) : []),
+    ...(config.databaseUrl !== undefined && server.schemaOwner !== null && (server.isSuperuser || server.isAppMember)
+      ? await checkStandbys(client)
+      : []),
     ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
     ...(server.isSuperuser || server.isAppMember ? await checkProcesses(client, connectionsOf(server, config)) : []),
   ]

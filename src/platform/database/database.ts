@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Admission } from './admission.ts'
+import type { Change, Effect, Notable } from '../failover/memory.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
 import type { Plans } from './scoped-query.ts'
@@ -96,6 +97,8 @@ export interface Transaction extends Queryable {
   readonly grouped: Grouped
   /** Writes items in the same way, without waiting; if it fails, nothing is committed. `refusals` are those of constraints, see `refuseOn`. */
   sendGrouped<Item>(ofMany: OfMany<Item>, items: readonly Item[], refusals?: Refusals): void
+  /** Has the process remember what the transaction does, once it is committed: see `platform/failover/memory.ts`. Asked for only where it remembers. */
+  remember(note: () => Notable): void
   /** Runs the callback after the commit, and not at all after a rollback. */
   afterCommit(callback: () => void): void
   /** The rows of a statement as they are when it begins, so many at a time; other statements may run between the portions. */
@@ -182,6 +185,10 @@ export interface Database {
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
   apart(connections: number): Database
+  /** Has the process remember an effect that has left since a moment of the steady clock. */
+  remember(effect: Effect, sinceMs: number): void
+  /** Has the process remember a change of several transactions, which has been under way since a moment of the steady clock. */
+  rememberChange(account: AccountId, change: Change, sinceMs: number): void
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }
   close(): Promise<void>

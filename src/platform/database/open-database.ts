@@ -1,25 +1,29 @@
 import pg from 'pg'
 import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
+import type { Memory, Notable } from '../failover/memory.ts'
+import { steadyClock } from '../steady-clock.ts'
 import { Turns } from '../turns.ts'
 import {
+  connectionEnded,
   databaseFault,
   isAfterFailure,
   isRetryable,
   isUnavailable,
   refuseOn,
   RETRIES_MAX,
+  serverSilent,
   unavailable,
 } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { Admission } from './admission.ts'
-import { Watch, type WatchSettings } from './watch.ts'
+import { type Readiness, Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
 import { portionsOf, readRows, runRows, sendTogether } from './row-query.ts'
 import { BEGIN, type Engine, SCOPES, type Scopes } from './scoped-query.ts'
 import { ServerClient, type ServerClientConfig } from './server-client.ts'
-import { boundSilence, GRACE_MS } from './silence.ts'
+import { boundSilence, cut, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -104,6 +108,22 @@ export const CONNECTIONS_BESIDE_POOL: Readonly<Record<'serve' | 'work', number>>
   work: LANES + COPY + WATCH,
 }
 
+/** Makes a pool of so many connections at most. */
+function poolOf(config: ServerClientConfig, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    Client: ServerClient as unknown as new () => pg.Client,
+    // A client is checked out for one transaction at a time, whose statements may be sent before the answers to earlier ones.
+    pipeline: true,
+    max,
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: PATIENCE_MS,
+  })
+  // The pool reports a connection that dies while idle; without a handler that would end the process.
+  pool.on('error', () => {})
+  return pool
+}
+
 /** Opens the connections of one role. Nothing is connected until the first statement. */
 export function openDatabase(
   connection: Connection,
@@ -118,6 +138,10 @@ export function openDatabase(
     silence?: { readMs: number; graceMs: number }
     /** Left out: plain. */
     engine?: Engine
+    /** Settles what a failover has lost, on connections that do not wait for that. */
+    isUngated?: boolean
+    /** How the database is by another watch; left out: by its own. */
+    readiness?: () => Readiness
     /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
     snapshotMs?: number
   },
@@ -128,29 +152,23 @@ export function openDatabase(
   const configOf = (purpose: keyof typeof PURPOSES, answerMs: number): ServerClientConfig => ({
     ...clientConfig(connection, options.role, purpose, scopes),
     knows: options.knows,
+    isUngated: options.isUngated,
     silenceMs: answerMs + graceMs,
     lookEveryMs: graceMs,
   })
   const [config, ofReads] = [configOf('work', WORK_STATEMENT_MS), configOf('reads', readMs)]
-  const pool = new pg.Pool({
-    ...config,
-    Client: ServerClient as unknown as new () => pg.Client,
-    // A client is checked out for one transaction at a time, whose statements may be sent before the answers to earlier ones.
-    pipeline: true,
-    max: options.poolSize,
-    idleTimeoutMillis: 60_000,
-    connectionTimeoutMillis: PATIENCE_MS,
-  })
-  // The pool reports a connection that dies while idle; without a handler that would end the process.
-  pool.on('error', () => {})
+  const pool = poolOf(config, options.poolSize)
   const writes = new Places({
     running: options.poolSize,
     runningOfOwner: Math.ceil(options.poolSize * WRITES_OF_ACCOUNT),
     patienceMs: PATIENCE_MS,
   })
-  // It has to learn of a schema that the program does not know.
-  const ofWatch = { ...config, knows: undefined, application_name: WATCH_NAME }
+  // It has to learn of a schema that the program does not know, and of a server on which something is to be settled.
+  const ofWatch = { ...config, knows: undefined, isUngated: true, application_name: WATCH_NAME }
   const watch = new Watch(ofWatch, { ...options, admission }, scopes)
+  const { memory } = options
+  const readiness = options.readiness ?? (() => watch.readiness)
+  const committing: Committing = { memory, boundMs: options.hasCallers === true ? COMMIT_MS : undefined }
   const turns = new Turns()
   const lanes = new Lanes(ofReads, options.lanes ?? LANES, { turns, scopes })
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, { turns, scopes })
@@ -178,14 +196,6 @@ export function openDatabase(
     }
   }
 
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (error) {
-      throw databaseFault(error) ?? error
-    }
-  }
-
   return {
     turns,
     lookup: (account, size) => {
@@ -208,8 +218,11 @@ export function openDatabase(
       const { signal } = settings ?? {}
       const transactOn = (client: pg.PoolClient) =>
         signal === undefined
-          ? transact(client, scopes, account, work, settings)
-          : untilAborted(client, signal, work, (guarded) => transact(client, scopes, account, guarded, settings))
+          ? transact(client, scopes, account, work, { ...settings, committing })
+          : untilAborted(client, signal, work, (guarded) =>
+              transact(client, scopes, account, guarded, { ...settings, committing }),
+            )
+      if (readiness().waitsForStandby) return Promise.reject(unavailable())
       const entered = settings?.times?.waits()
       const once = () =>
         withClient((client) => {
@@ -234,7 +247,9 @@ export function openDatabase(
     onWatch: { ...BY_ROWS, rows: (statement) => watch.rows(statement) },
     admission,
     readiness: () => watch.readiness,
-    apart: (connections) => openDatabase(connection, { ...options, admission, poolSize: connections }),
+    apart: (connections) => openDatabase(connection, { ...options, admission, readiness, poolSize: connections }),
+    rememberChange: (account, change, sinceMs) => memory?.noteCommit(account, [change], sinceMs, steadyClock()),
+    remember: (effect, sinceMs) => memory?.noteEffect(effect, sinceMs, steadyClock()),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
       return {
@@ -247,6 +262,51 @@ export function openDatabase(
       await Promise.all([watch.close(), lanes.close(), credentialLanes.close(), reads.close()])
       await pool.end()
     },
+  }
+}
+
+/** How long a commit may wait where there are callers: it waits for a standby, which no limit of a statement ends. */
+const COMMIT_MS = 15_000
+
+/** Memory that takes commits, and how long they may wait, in milliseconds; undefined: as long as the server is not silent. */
+interface Committing {
+  memory: Memory | undefined
+  boundMs: number | undefined
+}
+
+/**
+ * Commits. Throws the failure of a lost connection where nobody knows whether all have it who should: the commit waits for too long, or the server warns
+ * that it waits for its standby no more.
+ */
+async function commit(client: pg.PoolClient, sent: readonly Promise<unknown>[], boundMs: number | undefined) {
+  const server = client as unknown as Pick<ServerClient, 'warnings'>
+  const { warnings } = server
+  const committed = client.query('commit')
+  let isOver = false
+  let limit: NodeJS.Timeout | undefined
+  // What was sent before may take its time.
+  const begin = () => {
+    if (!isOver) limit = setTimeout(() => cut(client, serverSilent()), boundMs)
+  }
+  if (boundMs !== undefined) void Promise.all(sent).then(begin, () => {})
+  try {
+    await Promise.all([...sent, committed])
+  } finally {
+    isOver = true
+    clearTimeout(limit)
+  }
+  // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
+  const { command } = await committed
+  assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
+  if (server.warnings > warnings) throw connectionEnded('no standby acknowledged the commit')
+}
+
+/** Runs work, and throws a Fault in place of a failure that means that the database is away or cannot do it now. */
+const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    throw databaseFault(error) ?? error
   }
 }
 
@@ -267,10 +327,12 @@ async function transact<T>(
   scopes: Scopes,
   account: AccountId,
   work: (tx: Transaction) => Promise<T>,
-  settings: TransactionSettings = {},
+  settings: TransactionSettings & { committing?: Committing } = {},
 ): Promise<T> {
   const { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS } = settings
-  const { times } = settings
+  const { times, committing } = settings
+  const memory = committing?.memory
+  const notes: Notable[] = []
   const asks = <Of>(answer: Promise<Of>): Promise<Of> => (times ? times.asks(answer) : answer)
   const committed: (() => void)[] = []
   // The first failure of a statement that nobody waited for, and the first failure at all. Later ones only mean that the transaction had failed.
@@ -291,7 +353,7 @@ async function transact<T>(
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
     await client.query('savepoint attempt')
-    const [sentBefore, committedBefore] = [sent.length, committed.length]
+    const [sentBefore, committedBefore, notesBefore] = [sent.length, committed.length, notes.length]
     try {
       const done = await inner()
       await Promise.all(sent.slice(sentBefore))
@@ -302,6 +364,7 @@ async function transact<T>(
       const cause = failure ?? (isAfterFailure(error) ? firstFailure : error)
       await client.query('rollback to savepoint attempt')
       committed.splice(committedBefore)
+      notes.splice(notesBefore)
       failure = undefined
       firstFailure = undefined
       throw cause
@@ -341,16 +404,17 @@ async function transact<T>(
       },
       alone: () => {},
       afterCommit: (callback) => committed.push(callback),
+      remember: (note) => {
+        if (memory) notes.push(note())
+      },
       savepoint,
     })
     bound.check()
     gathered?.finish()
     sendTogether(client)
-    const commit = client.query('commit')
-    await asks(Promise.all([...sent, commit]))
-    // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
-    const { command } = await commit
-    assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
+    const sentMs = steadyClock()
+    await asks(commit(client, sent, committing?.boundMs))
+    if (notes.length > 0) memory?.noteCommit(account, notes, sentMs, steadyClock())
   } catch (error) {
     gathered?.drop()
     await client.query('rollback').catch(() => {})

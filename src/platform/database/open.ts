@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
 import type { Config } from '../config.ts'
+import { Memory } from '../failover/memory.ts'
+import { meetAndSettle, type SettleDeps } from '../failover/settle.ts'
 import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
@@ -19,6 +22,7 @@ import { maintenanceOn } from './maintenance.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
+import { serversFor } from './servers.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
@@ -36,6 +40,8 @@ export interface OpenDatabase {
   migrated: string[]
   /** The newest migration that this program knows. */
   schema: number
+  /** Identifies this process among those of the service. */
+  processId: string
   /** Opens what is sealed; the first time in a new database makes its keys. Throws a StartFailure. */
   openEnvelope(): Promise<Envelope>
   close(): Promise<void>
@@ -111,7 +117,7 @@ function refuseAbsent(dataDir: string): void {
   )
 }
 
-interface ServiceOptions {
+interface ServiceOptions extends Pick<SettleDeps, 'raiseNumbers'> {
   root: string
   /** The version of this program. */
   version: string
@@ -148,11 +154,25 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const engine =
       hadCitus === undefined ? 'plain' : ((await engineOf(config, home.connection, options.log)) ?? 'plain')
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
-    const db = openPool(config, home.connection, { role: roles.app, engine, knows: schema, ...options })
+    const memory = isEmbedded ? undefined : new Memory()
+    const pool = { role: roles.app, engine, knows: schema, memory, ...options }
+    const db = openPool(config, home.connection, pool)
     await orClosed(
       db,
       reached(config, () => checkServesAccounts(db, config)),
     )
+    const settling = { processId: randomUUID(), memory, raiseNumbers: options.raiseNumbers, log: options.log }
+    const met = await orClosed(db, meetAndSettle({ db, ...settling }, null))
+    if (!isEmbedded && met.system !== undefined && met.timeline !== undefined) {
+      const settle = async (timeline: number) => {
+        const own = openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
+        await meetAndSettle({ db: own, ...settling }, timeline).finally(() => own.close())
+      }
+      serversFor(clientConfig(home.connection, roles.app)).settleFrom(
+        { system: met.system, timeline: met.timeline },
+        settle,
+      )
+    }
     // Whoever held them died with the database: what they worked at can go on at once.
     if (home.isFresh) await deleteOldLeases(db, 'infinity')
     // Of a database that was carried here all records count as updated now, see decision 27.
@@ -178,6 +198,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       openOwner: () => openOwner(home.connection, roles.owner, schema),
       migrated,
       schema,
+      processId: settling.processId,
       openEnvelope: () => openEnvelope(db.unscoped, config),
       close,
     }
@@ -206,13 +227,12 @@ function openPool(
     hasCallers,
     realClock,
     log,
-  }: Pick<ServiceOptions, 'isBackground' | 'hasCallers' | 'realClock' | 'log'> & {
-    role: string
-    engine: Engine
-    knows: number
-  },
+    memory,
+    isUngated = false,
+  }: Pick<ServiceOptions, 'isBackground' | 'hasCallers' | 'realClock' | 'log'> &
+    Pick<WatchSettings, 'memory'> & { role: string; engine: Engine; knows: number; isUngated?: boolean },
 ): Database {
-  const pooled = { poolSize: databasePool, engine, knows, hasCallers, realClock, log }
+  const pooled = { poolSize: databasePool, engine, knows, hasCallers, realClock, log, memory, isUngated }
   if (databaseUrl !== undefined) return openDatabase(connection, { ...pooled, role })
   // No way leads back from a role that logged in to one that may do more.
   const background = isBackground ? { onConnected: comeAfterOthers } : {}

@@ -25,7 +25,12 @@ export type ServerClientConfig = pg.ClientConfig & {
   lookEveryMs?: number
   onConnected?: ((serverProcess: number) => void) | undefined
   knows?: number | undefined
+  /** It does not wait until what a failover has lost is settled: it settles that itself, or writes nothing. */
+  isUngated?: boolean | undefined
 }
+
+/** SQLSTATE of a warning. */
+const WARNING = '01000'
 
 /** The parts of the driver's client that its type package does not describe. */
 interface Inner {
@@ -50,6 +55,7 @@ export class ServerClient extends pg.Client {
   /** Settings that the server reports automatically at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
   #identity = UNKNOWN
+  #warnings = 0
 
   constructor(config: ServerClientConfig) {
     const servers = serversFor(config)
@@ -64,11 +70,19 @@ export class ServerClient extends pg.Client {
     // Also a connection that nobody asks anything of may be lost, from the moment in which it is ready. Whoever asks next meets the error; without a
     // handler the process would end.
     this.on('error', () => {})
+    this.on('notice', ({ code }) => {
+      if (code === WARNING) this.#warnings += 1
+    })
     const { connection } = this as unknown as Inner
     if (config.silenceMs !== undefined) watchSilence(this, config.silenceMs, config.lookEveryMs)
     connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) =>
       this.#reported.set(parameterName ?? '', parameterValue ?? ''),
     )
+  }
+
+  /** How many warnings the server has given: at a commit, that its standby has not acknowledged it. */
+  get warnings(): number {
+    return this.#warnings
   }
 
   /** Identity of the server, as far as it answers that. */
@@ -111,6 +125,7 @@ export class ServerClient extends pg.Client {
     const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => isWaitedOn(this) }
     this.#servers.admit(link, { address, identity: this.#identity })
     this.once('end', () => this.#servers.dismiss(link))
+    if (this.#config.isUngated !== true && !this.#isForReads()) await this.#servers.settledOn(this.#identity)
   }
 
   async #askIdentity(): Promise<ServerIdentity> {
@@ -138,12 +153,15 @@ export class ServerClient extends pg.Client {
     Object.assign(this, { host, port })
   }
 
+  /** Returns whether it is a session of ours that only reads, which has set that itself. */
+  #isForReads(): boolean {
+    return /default_transaction_read_only/.test(String(this.#config.options))
+  }
+
   #takesWrites(): boolean {
-    // A session of ours that only reads has set that itself.
-    const isForReads = /default_transaction_read_only/.test(String(this.#config.options))
     return (
       this.#reported.get('in_hot_standby') !== 'on' &&
-      (isForReads || this.#reported.get('default_transaction_read_only') !== 'on')
+      (this.#isForReads() || this.#reported.get('default_transaction_read_only') !== 'on')
     )
   }
 }

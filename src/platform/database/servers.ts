@@ -25,6 +25,9 @@ export interface ServerAnswer {
 /** Asks one server, by an address of it alone. Throws if it does not answer or takes no writes. */
 export type Ask = (address: string) => Promise<ServerAnswer>
 
+/** Settles what a failover to a server of this timeline has lost. */
+export type Settle = (timeline: number) => Promise<void>
+
 /** A connection to one of the servers. */
 export interface ServerLink {
   /** Ends the connection at once; whoever waits on it gets the reason. */
@@ -47,6 +50,10 @@ export class Servers {
   #choosing: Promise<ServerAnswer> | undefined
   /** Former primaries that were named already. */
   readonly #named = new Set<string>()
+  /** The place up to which everything is settled, and what settles a server of a higher timeline. */
+  #settling:
+    | { settled: { system: string; timeline: number }; settle: Settle; under: Promise<void> | undefined }
+    | undefined
   /** Called with the address of each former primary, once. */
   onFormerPrimary: ((address: string) => void) | undefined
 
@@ -91,6 +98,22 @@ export class Servers {
     }
     this.#last = chosen.address
     return chosen
+  }
+
+  /** Lets connections that may write to a server of a higher timeline wait until `settle` has ended. */
+  settleFrom(settled: { system: string; timeline: number }, settle: Settle): void {
+    this.#settling ??= { settled, settle, under: undefined }
+  }
+
+  /** Waits until the process may write to a server. Throws what `settle` throws; the next connection tries again. */
+  async settledOn({ system, timeline }: ServerIdentity): Promise<void> {
+    const state = this.#settling
+    if (!state || timeline === null || system !== state.settled.system || timeline <= state.settled.timeline) return
+    state.under ??= state
+      .settle(timeline)
+      .then(() => void (state.settled = { system, timeline }))
+      .finally(() => (state.under = undefined))
+    await state.under
   }
 
   /** Takes up a connection to a server. Throws if that is a former primary. */

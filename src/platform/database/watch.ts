@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
+import type { Memory } from '../failover/memory.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { shownServer } from './addresses.ts'
 import { connectionEnded, databaseFault, isAnswer, isUnavailable, isWorkerAway, unavailable } from './failures.ts'
@@ -29,6 +30,9 @@ const OWN_CHANNEL = 'watch'
 /** How long a caller waits on a server that is silent, while no other is there. */
 const CALLERS_WAIT_MS = 15_000
 
+/** From when on a commit waits for a standby for too long. */
+const STANDBY_WAIT_MS = 5_000
+
 const AGREEING: Clocks = { clockOffsetMs: 0, clocksApart: undefined }
 
 /** Listeners of a channel. */
@@ -50,6 +54,8 @@ export interface Readiness extends Clocks {
   /** Position to which the server's log was on its disk; null if it keeps that to itself. */
   flushed: string | null
   isReadOnly: boolean
+  /** Commits wait for a standby that does not acknowledge them: nothing is to be written. */
+  waitsForStandby: boolean
   /** How often another server, or the same one after a start, took the place of the one before. */
   moves: number
   /** Why it cannot be used at present, in a sentence that anybody may read; undefined if it can. */
@@ -73,6 +79,8 @@ export interface WatchSettings {
   /** The clock of this machine, to be compared with the database's; left out: it is not. */
   realClock?: (() => number) | undefined
   log?: WatchLog | undefined
+  /** Takes how the clocks and the log of the server stand, for what is remembered. */
+  memory?: Memory | undefined
 }
 
 /** State before the first answer. */
@@ -82,6 +90,7 @@ export const NOT_ANSWERED: Readiness = {
   server: UNKNOWN,
   flushed: null,
   isReadOnly: false,
+  waitsForStandby: false,
   moves: 0,
   ...AGREEING,
   refusal: undefined,
@@ -93,6 +102,8 @@ interface Watched extends ServerIdentity, SchemaAnswer {
   flushed: string | null
   isReadOnly: boolean
   nowMs: number
+  /** How long a commit of the service has waited for a standby, in milliseconds; null: none does, or the server keeps that to itself. */
+  standbyWaitMs: number | null
 }
 
 const QUESTION = sql`select ${DATABASE_MARK} as "mark", watch() as "watched"`
@@ -265,20 +276,25 @@ export class Watch {
     try {
       const { realClock } = this.#settings
       const sentMs = realClock?.()
+      const sentSteadyMs = steadyClock()
       const { mark, watched } = await this.#inTurn(() => this.#question(client))
-      const { flushed, isReadOnly, nowMs } = watched
+      const { flushed, isReadOnly, nowMs, standbyWaitMs } = watched
       this.#settings.admission?.learn(watched)
       const clocks =
         realClock && sentMs !== undefined
           ? this.#clocks.note({ sentMs, answeredMs: realClock(), databaseMs: nowMs })
           : AGREEING
       const server = { system: watched.system, startedAt: watched.startedAt, timeline: watched.timeline }
+      const exchange = { sentMs: sentSteadyMs, answeredMs: steadyClock(), databaseMs: nowMs }
+      this.#settings.memory?.noteExchange(exchange, server, flushed)
+      this.#reportStandby((standbyWaitMs ?? 0) > STANDBY_WAIT_MS)
       this.#readiness = {
         ...this.#readiness,
         mark,
         server,
         flushed,
         isReadOnly,
+        waitsForStandby: (standbyWaitMs ?? 0) > STANDBY_WAIT_MS,
         ...clocks,
         answeredAtMs: steadyClock(),
         refusal: undefined,
@@ -290,6 +306,17 @@ export class Watch {
       this.#isAsked = false
       if (this.#isToAskAgain) this.#askNow(client)
     }
+  }
+
+  /** Reports once that commits wait for a standby, and once that they do no more. */
+  #reportStandby(waits: boolean): void {
+    if (waits === this.#readiness.waitsForStandby) return
+    const { log } = this.#settings
+    if (waits)
+      log?.error(
+        'no standby acknowledges: commits wait for one, so writes are refused (503) and duties wait until one is back, or synchronous_standby_names is emptied',
+      )
+    else log?.info('commits are acknowledged again')
   }
 
   /** Asks as an account does, and what the server is. A worker of Citus that is away is no failure of the server. */
@@ -314,6 +341,8 @@ export class Watch {
     this.#identity = now
     if (!before || !now || (before.system === now.system && before.startedAt === now.startedAt)) return
     this.#servers.cutOthers(now)
+    // Also where nothing is asked here: others wait until each process has shown what it knows.
+    void this.#servers.settledOn(now).catch(() => {})
     this.#readiness = { ...this.#readiness, moves: this.#readiness.moves + 1 }
     this.#clocks.forget()
     const isSame = before.system === now.system && before.timeline === now.timeline

@@ -2,6 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { Account } from '../../kernel/context.ts'
 import { BY_ROWS, type Transaction } from '../database/database.ts'
 import type { Statement } from '../database/sql.ts'
+import type { Notable } from '../failover/memory.ts'
 import type { Grouping } from './operation.ts'
 import type { Answer } from './answer.ts'
 
@@ -22,6 +23,7 @@ class Member {
   readonly request: Groupable
   readonly tx: Transaction
   readonly #committed: (() => void)[] = []
+  readonly notes: (() => Notable)[] = []
   #hasLeft = false
   #hasWritten = false
   #isWorking = false
@@ -59,6 +61,7 @@ class Member {
         own.sendGrouped(ofMany, items, refusals)
       },
       afterCommit: (callback) => this.#committed.push(callback),
+      remember: (note) => this.notes.push(note),
       portions: leave,
       savepoint: async () => leave(),
       alone: leave,
@@ -156,6 +159,8 @@ export async function together(
   const inGroup = members.filter((member) => member !== undefined)
   await allOf(inGroup.map((member) => member.check(async () => account)))
   await allOf(inGroup.filter(({ work }) => work).map((member) => member.write()))
+  for (const { outcome, notes } of inGroup)
+    if (outcome && 'answer' in outcome) for (const note of notes) tx.remember(note)
   return members.map((member) => member?.outcome)
 }
 

@@ -10,6 +10,7 @@ import { checkIfMatch } from './etag.ts'
 import { findKeptAnswer, keepAnswer, takeKey } from './idempotency.ts'
 import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
 import { NotPlain } from './plain-body.ts'
+import { changeOf } from './remembered.ts'
 import { represented } from './represented.ts'
 import { sentBody } from './sent-body.ts'
 import { gatherInput, keyedRequestOf, namedAsSent, type Sent } from './sent.ts'
@@ -52,6 +53,7 @@ export async function handleWrite(
           : await work(deps, operation, caller, { ...sent, prepared }, tx, asked as Checked)
       if (answer.isPreview) throw new Previewed(answer)
       if (keyed) keepAnswer(tx, keyed, answer, deps.secrets, realNow)
+      tx.remember(() => changeOf(operation, sent, answer))
       return answer
     }
   }

@@ -6,6 +6,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable, Snapshot } from '../database/database.ts'
 import { TooManyRows } from '../database/failures.ts'
 import { LOOKUP_ROWS_MAX } from '../database/lanes.ts'
+import { steadyClock } from '../steady-clock.ts'
 import { settleUpdates } from '../database/updates.ts'
 import type { IgnoredNames } from '../wire/ignored-names.ts'
 import type { Caller, RequestContext } from '../../kernel/context.ts'
@@ -15,6 +16,7 @@ import { tooManyReads } from './errors.ts'
 import { type Checked, checked, freshContext, handleWrite } from './handle-write.ts'
 import { runUnderKey } from './idempotency.ts'
 import type { Input, LongOperation, Operation, OutwardOperation, PathParams, ReadOperation } from './operation.ts'
+import { changeOf } from './remembered.ts'
 import { changesSomething } from './missed-previews.ts'
 import { runOutward } from './outward.ts'
 import { bodyOf } from './pieces.ts'
@@ -214,6 +216,7 @@ async function handleLong(
   const { signal: stops } = deps.db.admission
   const gone = operation.endsWithCaller ? AbortSignal.any([callerGone(), stops]) : stops
   const run = () => {
+    const sinceMs = steadyClock()
     const context = deps.contextOf(caller)
     const problems = new Problems()
     const input = gatherInput(sent, context, problems)
@@ -228,7 +231,12 @@ async function handleLong(
       }
       // What comes after an answer ahead is for the operation to note.
       const done = deps.underway.during(() => deps.longOperations.run(asked, work))
-      done.finally(entered).then(answer, refuse)
+      const answered = (made: Answer) => {
+        if (made.status < 300 && !made.isPreview)
+          deps.db.rememberChange(account, changeOf(operation, sent, made), sinceMs)
+        answer(made)
+      }
+      done.finally(entered).then(answered, refuse)
     })
   }
   const keyed = keyedRequestOf(deps, sent)
@@ -250,11 +258,16 @@ async function handleOutward(
   return runOutward(asking, caller.account.id, keyedRequestOf(deps, sent), {
     begin: async (tx, key) => {
       asked = await checked(await freshContext(deps, caller, tx), operation, sent, tx)
-      return operation.begin(tx, asked.context, asked.input, asked.record, asked.found, key)
+      const begun = await operation.begin(tx, asked.context, asked.input, asked.record, asked.found, key)
+      if ('answer' in begun) tx.remember(() => changeOf(operation, sent, begun.answer))
+      return begun
     },
     call: (call) => operation.call(known().context, known().input, call),
-    finish: async (tx, call, result) =>
-      operation.finish(tx, await freshContext(deps, caller, tx), known().input, call, result),
+    finish: async (tx, call, result) => {
+      const ended = await operation.finish(tx, await freshContext(deps, caller, tx), known().input, call, result)
+      if (!(ended instanceof Fault)) tx.remember(() => changeOf(operation, sent, ended))
+      return ended
+    },
   }).catch((thrown: unknown) => {
     throw namedAsSent(thrown, sent)
   })

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 
 const presenceOn = (rows: () => Promise<unknown[]>) => {
   const onWatch = { rows } as unknown as Database['onWatch']
-  const facts = { kind: 'serve', version: '1', schema: 1, settings: {} } as const
+  const facts = { id: '7', kind: 'serve', version: '1', schema: 1, settings: {} } as const
   const db = { onWatch, admission: new Admission(), listen: async () => async () => {} }
   const log = { debug: () => {}, info: () => {}, warn: () => {} }
   return new ProcessPresence({ db, log, isAtRest: () => true, level: { level: 'info', change: () => {} } }, facts)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Database } from '../database/database.ts'
 import type { ChangedLevel } from '../log-level.ts'
@@ -53,9 +52,9 @@ export class ProcessPresence {
   /** The wish that was granted last: one that ended early is not granted again. */
   #granted = ''
 
-  constructor(deps: PresenceDeps, facts: Omit<ProcessFacts, 'id' | 'host' | 'pid' | 'logLevel'>) {
+  constructor(deps: PresenceDeps, facts: Omit<ProcessFacts, 'host' | 'pid' | 'logLevel'>) {
     this.#deps = deps
-    const own = { id: randomUUID(), host: hostname(), pid: process.pid }
+    const own = { host: hostname(), pid: process.pid }
     this.#facts = () => ({ ...facts, ...own, logLevel: deps.level.level })
   }
 

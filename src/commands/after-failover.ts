@@ -1,0 +1,151 @@
+import { findAccount } from '../features/accounts/queries.ts'
+import { raiseInvoiceNumberTo, raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
+import { backgroundContext, momentOf } from '../kernel/context.ts'
+import { conflict, invalid, missing } from '../kernel/fault.ts'
+import { plural } from '../kernel/text.ts'
+import type { Database } from '../platform/database/database.ts'
+import {
+  declareLoss,
+  type Failover,
+  type FailoverNote,
+  listFailoverNotes,
+  listFailovers,
+  skipFurther,
+} from '../platform/failover/queries.ts'
+import { settleLoss } from '../platform/failover/settle.ts'
+import { type CommandContext, withDatabase } from './context.ts'
+import { EXIT } from './exit-codes.ts'
+import type { NextNumber } from './option-values.ts'
+import { printJson, printLine, printTable } from './output.ts'
+
+/** `perennial after-failover`: lists what the last failover has lost, and what was done about it. */
+
+interface Wish {
+  isCsv: boolean
+  skip: bigint | undefined
+  numbers: readonly NextNumber[]
+  /** Somebody knows of a loss that no process could notice. */
+  isLossy: boolean
+}
+
+/** Lists what is missing, the effects that left first. What the wish asks for is done before; done again it changes nothing. */
+export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
+  const found = await withDatabase(context, async (db) => {
+    await raise(db, wish)
+    const failover = (await listFailovers(db)).at(-1)
+    return failover && { failover, notes: await listFailoverNotes(db, failover.id) }
+  })
+  if (context.isJson) printJson(found ? asJson(found) : { Lossy: false })
+  else if (wish.isCsv) printCsv(found?.notes ?? [])
+  else if (!found) printLine('No failover was met: nothing is missing.')
+  else print(found)
+  return EXIT.done
+}
+
+async function raise(db: Database, { isLossy, skip, numbers }: Wish): Promise<void> {
+  if (isLossy) await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(await declareLoss(db)))
+  if (skip !== undefined) await skipBy(db, skip)
+  for (const one of numbers) await raiseNumber(db, one)
+}
+
+async function skipBy(db: Database, count: bigint): Promise<void> {
+  const last = (await listFailovers(db)).at(-1)
+  if (!last)
+    throw conflict(
+      'no_failover',
+      'No failover was met. Where something is missing all the same, add --lossy.',
+      '--skip',
+    )
+  try {
+    await skipFurther(db, last.id, count)
+  } catch (error) {
+    if ((error as { code?: string }).code !== '22003') throw error
+    throw invalid('skip_too_far', `There are no ${count} identifiers left.`, '--skip')
+  }
+}
+
+async function raiseNumber(db: Database, { account: id, next }: NextNumber): Promise<void> {
+  const account = await findAccount(db.reader(id), id)
+  if (!account) throw missing('account_unknown', `There is no account ${id}.`, '--numbers')
+  const about = backgroundContext(account, momentOf(account, Date.now), { actor: 'failover' })
+  await db.transaction(id, (tx) => raiseInvoiceNumberTo(tx, about, next))
+}
+
+interface Found {
+  failover: Failover
+  notes: readonly FailoverNote[]
+}
+
+const recordOf = ({ account, operation, type, id, number, sentAt, answeredAt, state }: FailoverNote) => ({
+  AccountID: account,
+  Operation: operation,
+  Type: type,
+  ID: id,
+  Number: number,
+  SentAt: sentAt,
+  AnsweredAt: answeredAt,
+  State: state,
+})
+
+const effectOf = ({ account, operation, id, gatewayId, sentAt }: FailoverNote) => ({
+  Kind: operation,
+  Reference: id,
+  At: sentAt,
+  AccountID: account,
+  gatewayID: gatewayId,
+})
+
+const sequencesOf = ({ skipped }: Failover) =>
+  Object.entries(skipped).map(([name, [before, after]]) => ({ Name: name, Before: before, After: after }))
+
+const asJson = ({ failover, notes }: Found) => ({
+  Lossy: failover.isLossy,
+  From: failover.replayedAt,
+  To: failover.metAt,
+  Timeline: failover.timeline,
+  BytesLost: failover.bytesLost,
+  Records: notes.filter(({ kind }) => kind === 'change').map(recordOf),
+  Sequences: sequencesOf(failover),
+  Effects: notes.filter(({ kind }) => kind === 'effect').map(effectOf),
+})
+
+function print({ failover, notes }: Found): void {
+  const { isLossy, isKnown, timeline, fromTimeline, metAt, replayedAt, bytesLost } = failover
+  const what = `the failover from timeline ${fromTimeline} to ${timeline}, met ${metAt}`
+  if (!isLossy && !isKnown)
+    return printLine(
+      `Nobody can tell whether something was lost by ${what}: no process remembered. If it may have been, run this with --lossy.`,
+    )
+  if (!isLossy) return printLine(`Nothing was lost by ${what}.`)
+  const window = replayedAt === null ? '' : `; the last commit that is here is of ${replayedAt}`
+  printLine(`Something was lost by ${what}${window}${bytesLost === null ? '' : `; ${bytesLost} bytes of the log`}.`)
+  const effects = notes.filter(({ kind }) => kind === 'effect')
+  const changes = notes.filter(({ kind }) => kind === 'change')
+  if (effects.length > 0) {
+    printLine(`\n${plural(effects.length, 'effect')} left before it, of which records may be missing:`)
+    printTable(['Kind', 'Reference', 'Gateway', 'Account', 'At'], effects.map(effectCells))
+  }
+  printLine(`\n${plural(changes.length, 'acknowledged change')} that processes remember, lost or perhaps lost:`)
+  if (changes.length > 0) printTable(COLUMNS, changes.map(cellsOf))
+  const [first] = sequencesOf(failover)
+  if (first) printLine(`\nSequences were set further, as ${first.Name} from ${first.Before} to ${first.After}.`)
+}
+
+const effectCells = ({ operation, id, gatewayId, account, sentAt }: FailoverNote): string[] => [
+  operation,
+  id ?? '',
+  String(gatewayId ?? ''),
+  String(account),
+  sentAt,
+]
+
+const COLUMNS = ['AccountID', 'Operation', 'Type', 'ID', 'Number', 'SentAt', 'AnsweredAt', 'State']
+
+const cellsOf = (note: FailoverNote): string[] => Object.values(recordOf(note)).map((value) => String(value ?? ''))
+
+const quoted = (cell: string): string => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+function printCsv(notes: readonly FailoverNote[]): void {
+  printLine(COLUMNS.join(','))
+  for (const note of notes) if (note.kind === 'change') printLine(cellsOf(note).map(quoted).join(','))
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander'
+import type { Id } from '../kernel/ids.ts'
+import { furtherValue, idValue, type NextNumber, numbersValue } from './option-values.ts'
+import { account, json, type Runner } from './shared-options.ts'
+
+/** The words of the command line about gateways, and about what a failover has lost. */
+
+export function addGateways(program: Command, run: Runner): void {
+  const gateways = program.command('gateway').description('ask gateways, hold and release them')
+  gateways
+    .command('hold')
+    .description('let no money move through a gateway until it is released')
+    .argument('<gateway>', 'its gatewayID', idValue)
+    .addOption(json())
+    .action((gateway: Id, options: { json?: boolean }) =>
+      run(options, async (context) => (await import('./gateway-hold.ts')).holdGatewayCommand(context, gateway)),
+    )
+  gateways
+    .command('release')
+    .description('let money move again through a gateway that is held, or through all that are')
+    .argument('[gateway]', 'its gatewayID', idValue)
+    .addOption(json())
+    .option('--anyway', 'also while something is listed that left before a failover')
+    .action((gateway: Id | undefined, options: { anyway?: boolean; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./gateway-hold.ts')).releaseGatewaysCommand(context, {
+          gateway,
+          isAnyway: options.anyway === true,
+        }),
+      ),
+    )
+  gateways
+    .command('test')
+    .description('ask whether a gateway, or each of an account, answers and accepts its Settings')
+    .argument('[gateway]', 'its gatewayID', idValue)
+    .addOption(account())
+    .addOption(json())
+    .action((gateway: Id | undefined, options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./gateway.ts')).testGatewaysCommand(context, { account: options.account, gateway }),
+      ),
+    )
+}
+
+export function addFailover(program: Command, run: Runner): void {
+  program
+    .command('after-failover')
+    .description('list what the last failover has lost, and what was done about it')
+    .option('--csv', 'the records as CSV')
+    .option('--skip <n>', 'set every sequence so much further than the failover found it', furtherValue)
+    .option('--numbers <account=n>', 'raise the next invoice number of an account', numbersValue, [])
+    .option('--lossy', 'take it for lossy where no process could tell: sequences, numbers and holds are done')
+    .addOption(json())
+    .action((options: { csv?: boolean; skip?: bigint; numbers: NextNumber[]; lossy?: boolean; json?: boolean }) => {
+      const { csv: isCsv = false, skip, numbers, lossy: isLossy = false } = options
+      return run(options, async (context) =>
+        (await import('./after-failover.ts')).afterFailoverCommand(context, { isCsv, skip, numbers, isLossy }),
+      )
+    })
+}

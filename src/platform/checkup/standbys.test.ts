@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { type Standby, standbyFindings } from './standbys.ts'
+
+const one = (fields: Partial<Standby> = {}): Standby => ({
+  name: 'a',
+  state: 'streaming',
+  isSync: true,
+  lagBytes: '0',
+  lagSeconds: 0,
+  ...fields,
+})
+const saysOf = (...given: Parameters<typeof standbyFindings>) =>
+  standbyFindings(...given).map(({ state, text }) => `${state} ${text}`)
+const ON = { commits: 'on', hasLive: true }
+
+test('standbys are listed, and what a failover would lose or one that is away would stop is doubtful', () => {
+  expect(saysOf([one(), one({ name: 'b', isSync: false, lagBytes: '70', lagSeconds: 1.25 })], ON)).toEqual([
+    'ok a (streaming, synchronous, 0 bytes and 0.0 s behind), b (streaming, asynchronous, 70 bytes and 1.3 s behind)',
+  ])
+  expect(saysOf([one()], ON)[1]).toMatch(/exactly one is synchronous/)
+  expect(saysOf([], ON)).toEqual([expect.stringMatching(/none is connected/)])
+  expect(saysOf([], { ...ON, hasLive: false })).toEqual([])
+  expect(saysOf([one({ state: null })], ON)).toEqual([expect.stringMatching(/hidden from this login/)])
+  expect(saysOf([], { commits: 'local', hasLive: false })).toEqual([
+    expect.stringMatching(/synchronous_commit is local/),
+  ])
+})

@@ -1,0 +1,210 @@
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { ServerIdentity } from '../database/servers.ts'
+
+/**
+ * Memory of this process: the last changes that it acknowledged and of the effects that left, so that after a failover somebody knows what is missing
+ * on the server that took over. No names and no bodies. See docs/decisions/0058-what-is-remembered-across-a-failover.md.
+ */
+
+const ENTRIES_MAX = 10_000
+const BYTES_MAX = 2_000_000
+/** Bytes of an entry beside its texts, about. */
+const ENTRY_BYTES = 120
+const ACCOUNTS_MAX = 10_000
+
+/** Change that a transaction makes. */
+export interface Change {
+  /** Of openapi.json, or a name of work of the service. */
+  operation: string
+  /** The record that it is about, by the word of its path. */
+  type: string | null
+  id: string | null
+  /** Of a document. */
+  number: string | null
+}
+
+/** Numbers that a transaction gives: the highest. */
+export interface NumbersGiven {
+  of: 'invoice' | 'credit note'
+  number: bigint
+}
+
+/** Effect that left the service and that no rollback takes back: a mail, a call that moved money, a file. */
+export interface Effect {
+  account: AccountId
+  operation: string
+  gatewayId: Id | null
+  /** By which it is known where it went. */
+  reference: string
+}
+
+/** Change or numbers of a transaction, which are remembered once it is committed. */
+export type Notable = Change | NumbersGiven
+
+/** A thing that is remembered, with the instants between which it was committed, or left, by the clock of the database's server. */
+export interface Remembered extends Change {
+  kind: 'change' | 'effect'
+  account: AccountId
+  gatewayId: Id | null
+  sentMs: number
+  answeredMs: number
+}
+
+/** Knowledge of a process about the server before. */
+export interface ServerKnowledge {
+  /** The furthest position of its log that was seen; null: none. */
+  seen: string | null
+  /** Begin of the last acknowledged commit, in milliseconds since 1970 by that server's clock; null: none. */
+  lastSentMs: number | null
+  /** Of accounts, the highest invoice and credit note number; 0: none. */
+  numbers: readonly [account: string, invoice: string, creditNote: string][]
+}
+
+/** An exchange with the database: moments of the steady clock before and after it, and the database's clock in between. */
+export interface SteadyExchange {
+  sentMs: number
+  answeredMs: number
+  databaseMs: number
+}
+
+const EXCHANGES_KEPT = 5
+/** By how much two clocks may drift from each other. */
+const DRIFT = 0.0005
+
+/** Bounds the database's clock by the last exchanges with it. */
+class Bounds {
+  #exchanges: SteadyExchange[] = []
+
+  note(exchange: SteadyExchange): void {
+    this.#exchanges.push(exchange)
+    if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift()
+  }
+
+  forget(): void {
+    this.#exchanges = []
+  }
+
+  /** Returns the earliest instant that a moment of the steady clock can be; undefined before the first exchange. */
+  earliest(steadyMs: number): number | undefined {
+    let found: number | undefined
+    for (const { answeredMs, databaseMs } of this.#exchanges) {
+      const at = databaseMs + (steadyMs - answeredMs) - Math.abs(steadyMs - answeredMs) * DRIFT
+      if (found === undefined || at > found) found = at
+    }
+    return found
+  }
+
+  /** Returns the latest instant that a moment of the steady clock can be; undefined before the first exchange. */
+  latest(steadyMs: number): number | undefined {
+    let found: number | undefined
+    for (const { sentMs, databaseMs } of this.#exchanges) {
+      const at = databaseMs + (steadyMs - sentMs) + Math.abs(steadyMs - sentMs) * DRIFT
+      if (found === undefined || at < found) found = at
+    }
+    return found
+  }
+}
+
+const bytesOf = ({ operation, id, number }: Remembered): number =>
+  ENTRY_BYTES + operation.length + (id?.length ?? 0) + (number?.length ?? 0)
+
+export class Memory {
+  readonly #bounds = new Bounds()
+  #server = ''
+  /** A ring: the oldest stands at `#first`. */
+  readonly #entries: (Remembered | undefined)[] = []
+  #first = 0
+  #count = 0
+  #bytes = 0
+  #lastSentMs: number | null = null
+  readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
+  /** The position seen last on each of the last two timelines. */
+  #seen: { timeline: number; position: string }[] = []
+
+  /** Takes an answer of the watch. */
+  noteExchange(
+    exchange: SteadyExchange,
+    { system, startedAt, timeline }: ServerIdentity,
+    flushed: string | null,
+  ): void {
+    // Another server has another clock.
+    const server = `${system} ${startedAt}`
+    if (server !== this.#server) this.#bounds.forget()
+    this.#server = server
+    this.#bounds.note(exchange)
+    if (timeline === null || flushed === null) return
+    const last = this.#seen.at(-1)
+    if (last?.timeline === timeline) last.position = flushed
+    else this.#seen = [...this.#seen.slice(-1), { timeline, position: flushed }]
+  }
+
+  /** Takes what a transaction left that was committed between two moments of the steady clock. */
+  noteCommit(account: AccountId, notes: readonly Notable[], sentMs: number, answeredMs: number): void {
+    for (const note of notes)
+      if ('of' in note) this.#noteNumbers(account, note)
+      else this.#add({ ...note, kind: 'change', account, gatewayId: null }, sentMs, answeredMs)
+  }
+
+  /** Takes an effect that left between two moments of the steady clock. */
+  noteEffect({ account, operation, gatewayId, reference }: Effect, sentMs: number, answeredMs: number): void {
+    const effect = { operation, type: null, id: reference, number: null, account, gatewayId }
+    this.#add({ ...effect, kind: 'effect' }, sentMs, answeredMs)
+  }
+
+  /** Returns what it knows of the server before one of a timeline. */
+  evidence(timeline: number): ServerKnowledge {
+    return {
+      seen: this.#seen.findLast((one) => one.timeline < timeline)?.position ?? null,
+      lastSentMs: this.#lastSentMs,
+      numbers: [...this.#numbers].map(([account, { invoice, creditNote }]) => [
+        String(account),
+        String(invoice),
+        String(creditNote),
+      ]),
+    }
+  }
+
+  /** Lists what was committed, or left, after an instant, or perhaps was. */
+  after(instantMs: number): (Remembered & { state: 'lost' | 'perhaps' })[] {
+    const found: (Remembered & { state: 'lost' | 'perhaps' })[] = []
+    for (let place = 0; place < this.#count; place += 1) {
+      const one = this.#entries[(this.#first + place) % ENTRIES_MAX] as Remembered
+      if (one.answeredMs > instantMs) found.push({ ...one, state: one.sentMs > instantMs ? 'lost' : 'perhaps' })
+    }
+    return found
+  }
+
+  #noteNumbers(account: AccountId, { of, number }: NumbersGiven): void {
+    const known = this.#numbers.get(account) ?? { invoice: 0n, creditNote: 0n }
+    const part = of === 'invoice' ? 'invoice' : 'creditNote'
+    if (number > known[part]) known[part] = number
+    // The account that gave a number last is forgotten last.
+    this.#numbers.delete(account)
+    this.#numbers.set(account, known)
+    if (this.#numbers.size <= ACCOUNTS_MAX) return
+    for (const oldest of this.#numbers.keys()) {
+      this.#numbers.delete(oldest)
+      return
+    }
+  }
+
+  #add(entry: Omit<Remembered, 'sentMs' | 'answeredMs'>, sentMs: number, answeredMs: number): void {
+    const [earliest, latest] = [this.#bounds.earliest(sentMs), this.#bounds.latest(answeredMs)]
+    if (earliest === undefined || latest === undefined) return
+    const one: Remembered = { ...entry, sentMs: earliest, answeredMs: latest }
+    if (entry.kind === 'change' && earliest > (this.#lastSentMs ?? 0)) this.#lastSentMs = earliest
+    if (this.#count === ENTRIES_MAX) this.#forgetOldest()
+    this.#entries[(this.#first + this.#count) % ENTRIES_MAX] = one
+    this.#count += 1
+    this.#bytes += bytesOf(one)
+    while (this.#bytes > BYTES_MAX && this.#count > 0) this.#forgetOldest()
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#entries[this.#first]
+    if (oldest) this.#bytes -= bytesOf(oldest)
+    this.#entries[this.#first] = undefined
+    this.#first = (this.#first + 1) % ENTRIES_MAX
+    this.#count -= 1
+  }
+}

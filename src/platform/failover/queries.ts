@@ -1,0 +1,135 @@
+import type { Instant } from '../../kernel/calendar.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { Database } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Figure } from '../metrics.ts'
+import type { ServerKnowledge, Remembered } from './memory.ts'
+
+/** Statements of failovers: functions of the owner, for they are about all accounts. */
+
+type Unscoped = Pick<Database, 'unscoped'>
+
+/** Answer of the server to a process that meets it. */
+export type Met =
+  | { isMove: false; system?: string; timeline?: number }
+  | {
+      isMove: true
+      /** Nobody has met it before. */
+      isNew: boolean
+      id: string
+      system: string
+      timeline: number
+      isLossy: boolean
+      /** This process has seen or remembers what the server does not have. */
+      isOwnLoss: boolean
+      /** Some process knew enough to notice a loss. */
+      isKnown: boolean
+      /** Identifiers, numbers and holds are done. */
+      isSettled: boolean
+      /** The last commit of the server before that is here, in milliseconds since 1970; null: nobody knows. */
+      replayedAtMs: number | null
+      bytesLost: number | null
+      /** How long others may take to call, from now on. */
+      waitMs: number
+    }
+
+export const meetServer = (
+  { unscoped }: Unscoped,
+  processId: string,
+  { seen, lastSentMs, numbers }: ServerKnowledge,
+): Promise<Met> =>
+  unscoped.value<Met>(sql`
+    select moved_here(${processId}::uuid, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb) as "met"`)
+
+/** The highest numbers of an account that any process knows; 0: none. */
+export interface KnownNumbers {
+  account: AccountId
+  invoice: bigint
+  creditNote: bigint
+}
+
+export const listFailoverNumbers = ({ unscoped }: Unscoped, id: string) =>
+  unscoped.rows<KnownNumbers>(sql`
+    select account_id as "account", invoice, credit_note as "creditNote" from list_failover_numbers(${id}::bigint)`)
+
+export const skipLostIdentifiers = ({ unscoped }: Unscoped, id: string) =>
+  unscoped.rows(sql`select skip_lost_identifiers(${id}::bigint)`)
+
+export const holdForFailover = ({ unscoped }: Unscoped) =>
+  unscoped.value<bigint>(sql`select hold_live_gateways('failover') as "held"`)
+
+export const markSettled = ({ unscoped }: Unscoped, id: string) =>
+  unscoped.rows(sql`select settle_failover(${id}::bigint)`)
+
+export const noteLosses = (
+  { unscoped }: Unscoped,
+  id: string,
+  processId: string,
+  found: readonly (Remembered & { state: 'lost' | 'perhaps' })[],
+) => {
+  const notes = found.map(({ account, gatewayId, ...one }, position) => ({
+    ...one,
+    position,
+    account: String(account),
+    gateway: gatewayId === null ? null : String(gatewayId),
+  }))
+  return unscoped.rows(sql`
+    select note_failover(${id}::bigint, ${processId}::uuid, ${JSON.stringify(notes)}::jsonb)`)
+}
+
+/** Reads how far standbys are behind, for /metrics. */
+export const listReplicationFigures = ({ unscoped }: Unscoped) =>
+  unscoped.rows<Figure>(sql`
+    select 'replication_lag_bytes' as name, '' as label, lag::double precision as value from replication_lag() as lag where lag is not null`)
+
+/** A failover as it was met. */
+export interface Failover {
+  id: bigint
+  timeline: number
+  fromTimeline: number
+  metAt: Instant
+  replayedTo: string | null
+  replayedAt: Instant | null
+  seenTo: string | null
+  isKnown: boolean
+  isLossy: boolean
+  /** Of each sequence its last value when the server was met, and what it was set to. */
+  skipped: Readonly<Record<string, readonly [before: number, after: number]>>
+  bytesLost: bigint | null
+}
+
+/** Lists the failovers, the oldest first. */
+export const listFailovers = ({ unscoped }: Unscoped) =>
+  unscoped.rows<Failover>(sql`
+    select failover_id as "id", timeline, from_timeline as "fromTimeline", met_at as "metAt", replayed_to as "replayedTo", replayed_at as "replayedAt",
+           seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", skipped,
+           case when is_lossy then greatest(0, seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
+      from list_failovers()`)
+
+/** A change or an effect that a process remembers. */
+export interface FailoverNote {
+  account: AccountId
+  kind: 'change' | 'effect'
+  operation: string
+  type: string | null
+  id: string | null
+  number: string | null
+  gatewayId: Id | null
+  sentAt: Instant
+  answeredAt: Instant
+  state: 'lost' | 'perhaps'
+}
+
+export const listFailoverNotes = ({ unscoped }: Unscoped, id: bigint) =>
+  unscoped.rows<FailoverNote>(sql`
+    select account_id as "account", kind, operation, record_type as "type", record_id as "id", number, gateway_id as "gatewayId", sent_at as "sentAt",
+           answered_at as "answeredAt", state
+      from list_failover_notes(${id}::bigint)`)
+
+/** Declares the last failover, or a restored copy, a lossy one; returns it. */
+export const declareLoss = ({ unscoped }: Unscoped): Promise<bigint> =>
+  unscoped.value<bigint>(sql`select declare_loss() as "id"`)
+
+/** Sets every sequence so much further than it was when the server was met. */
+export const skipFurther = ({ unscoped }: Unscoped, id: bigint, count: bigint) =>
+  unscoped.rows(sql`select skip_further(${id}::bigint, ${count}::bigint)`)

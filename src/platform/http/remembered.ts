@@ -1,0 +1,22 @@
+import type { Change } from '../failover/memory.ts'
+import type { Answer } from './answer.ts'
+import type { Operation } from './operation.ts'
+
+/** Changes as a process remembers them, from answers of 2xx. */
+
+const RECORD_OF_PATH = /^\/v1\/([a-z]+)\/([\w-]+)/
+const RECORD_OF_BODY = /^\{"([A-Za-z]+)(?:ID|Id)":(\d+)/
+const NUMBER = /"(?:invoiceNum|CreditNumber)":"?([^",}]+)"?/
+
+/** Returns a change as it is remembered. Rule: its record is the one that was made, else that of the path, else the first of the answer. */
+export function changeOf(
+  { id: operation }: Pick<Operation, 'id'>,
+  { url }: { url: string },
+  { headers = {}, body }: Answer,
+): Change {
+  const text = typeof body === 'string' ? body : ''
+  const [, type, id] =
+    RECORD_OF_PATH.exec(headers['location'] ?? '') ?? RECORD_OF_PATH.exec(url) ?? RECORD_OF_BODY.exec(text) ?? []
+  const number = operation.includes('Invoice') || operation.includes('Credit') ? NUMBER.exec(text)?.[1] : undefined
+  return { operation, type: type ?? null, id: id ?? null, number: number ?? null }
+}

@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createAccount } from '../../src/features/accounts/actions.ts'
+import { raiseNumbersAfterFailover } from '../../src/features/accounts/settings.ts'
+import type { ChargeToMake, GatewayAdapter, Outcome } from '../../src/features/gateways/contract.ts'
+import { SANDBOX } from '../../src/features/gateways/facts.ts'
+import { readConfig } from '../../src/platform/config.ts'
+import { openService } from '../../src/platform/database/open.ts'
+import { clientOf, startTestService, type TestClient } from '../support/app.ts'
+import { ROOT, runProgram, testFolder } from './program.ts'
+import {
+  copyServer,
+  makeStandby,
+  onServer,
+  promote,
+  serverFolders,
+  signalServer,
+  startPair,
+  startServer,
+  stopServer,
+  stopServers,
+  urlOf,
+} from './servers.ts'
+
+/** A failover that lost something: nothing is given out twice or charged again, and what is missing is listed. */
+
+/** A gateway with a book of its own, which keeps what it charged whatever the service knows. */
+function bookedGateway() {
+  const book = new Map<string, ChargeToMake>()
+  const answerOf = (): Outcome => ({ kind: 'succeeded', gatewayReference: 'book', on: today() })
+  const today = () => new Date().toISOString().slice(0, 10)
+  const adapter: GatewayAdapter = {
+    ...SANDBOX,
+    check: async () => ({ kind: 'accepted' }),
+    storeCard: async (_call, { reference, ...card }) => ({
+      kind: 'stored',
+      token: reference,
+      fingerprint: null,
+      lastFour: '4242',
+      cardType: card.cardType,
+      expiryMonth: card.expiryMonth,
+      expiryYear: card.expiryYear,
+    }),
+    charge: async (_call, charge) => {
+      book.set(charge.reference, charge)
+      return answerOf()
+    },
+    askCharge: async (_call, reference) => ({
+      outcome: book.has(reference) ? answerOf() : { kind: 'none' },
+      changes: [],
+    }),
+  }
+  return { adapter, book }
+}
+
+const key = randomBytes(32)
+const ENCRYPTION_KEY = key.toString('hex')
+
+const quiet = (_text: string): void => {}
+const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+
+const open = (url: string, DATA_DIR: string, log = LOG) =>
+  openService(readConfig({ DATABASE_URL: url, DATA_DIR, ENCRYPTION_KEY, DATABASE_POOL: '4' }), {
+    root: ROOT,
+    version: 'test',
+    ownership: 'own',
+    raiseNumbers: raiseNumbersAfterFailover,
+    hasCallers: true,
+    realClock: Date.now,
+    log,
+  })
+
+/** Waits until a standby has all that its primary has. */
+const caughtUp = (primary: string) =>
+  expect
+    .poll(async () => {
+      const [row] = await onServer(primary, 'select replay_lsn = pg_current_wal_lsn() as "is" from pg_stat_replication')
+      return row?.is
+    })
+    .toBe(true)
+
+/** Asks until it is answered otherwise than by a database that is away. */
+async function again(ask: () => ReturnType<TestClient['get']>) {
+  for (;;) {
+    const reply = await ask()
+    if (reply.status !== 503) return reply
+  }
+}
+
+const customer = (client: TestClient) =>
+  client.post('/v1/customers', { Name: 'Some', LastName: 'Body', PaymentMethod: 'credit_card' })
+
+async function cardInvoice(client: TestClient, customerID: number) {
+  const added = await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 10 }] })
+  expect(added.status, added.text).toBe(201)
+  return added.body as { invoiceID: number; invoiceNum: number }
+}
+
+test('an asynchronous failover: no identifier or number is given out twice, nothing is charged again, and each lost change is listed', async () => {
+  const [primary = '', standby = '', third = ''] = serverFolders(testFolder(), 3)
+  onTestFinished(stopServers)
+  const DATA_DIR = join(primary, '..', 'data')
+  const env = { DATABASE_URL: urlOf(primary, standby), DATA_DIR, ENCRYPTION_KEY, LOG_LEVEL: 'warn' }
+  const { adapter, book } = bookedGateway()
+  let account = { id: 0n, secret: '' }
+  await startPair(primary, standby, {
+    isSynchronous: false,
+    prepare: async (url) => {
+      const opened = await open(url, DATA_DIR)
+      account = await createAccount(
+        opened.db,
+        Date.now,
+        { mode: 'live', name: 'Live', currency: 'USD', clockAt: null },
+        'test',
+      )
+      await onServer(
+        primary,
+        `insert into perennial.gateways (account_id, type, name, friendly_name, is_active, created_at)
+           values (${account.id}, 'sandbox', 'Booked', 'Booked', true, now())`,
+      )
+      await opened.close()
+    },
+  })
+  const said: string[] = []
+  const opened = await open(env.DATABASE_URL, DATA_DIR, { ...LOG, error: (text: string) => void said.push(text) })
+  const service = await startTestService({ db: opened.db, connection: opened.connection, key, adapters: [adapter] })
+  const client = clientOf(service.app, account.id, account.secret)
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  const { customerID } = (await customer(client)).body
+  const card = await client.post('/v1/paymentmethods/creditcard', {
+    customerID,
+    isPrimary: true,
+    CreditCard: {
+      Number: '4242424242424242',
+      CardType: 'Visa',
+      ExpiryMonth: 12,
+      ExpiryYear: 2035,
+      NameOnCard: 'A',
+      LastNameOnCard: 'B',
+    },
+  })
+  expect(card.status, card.text).toBe(200)
+  const [known, charged, waiting] = [
+    await cardInvoice(client, customerID),
+    await cardInvoice(client, customerID),
+    await cardInvoice(client, customerID),
+  ]
+  expect((await client.post(`/v1/invoices/${known.invoiceID}/collect`)).status).toBe(201)
+  await caughtUp(primary)
+
+  // From here on the standby receives nothing.
+  await stopServer(standby)
+  await startServer(standby)
+  const lost = [(await customer(client)).body.customerID, (await customer(client)).body.customerID] as number[]
+  const collected = await client.post(`/v1/invoices/${charged.invoiceID}/collect`)
+  expect(collected.status, collected.text).toBe(201)
+  const lostInvoice = await cardInvoice(client, customerID)
+  const note = await client.post(`/v1/invoices/${lostInvoice.invoiceID}/credit`, { Amount: 1, Reason: 'Wrong' })
+  expect(note.status, note.text).toBe(201)
+  expect(book.size).toBe(2)
+  await stopServer(primary)
+  await promote(standby)
+
+  const added = await again(() => customer(client))
+  expect(added.status, added.text).toBe(201)
+  expect(added.body.customerID).toBeGreaterThan(Math.max(...lost) + 500_000)
+  expect(said.join('\n')).toMatch(/lacks what was acknowledged before/)
+  const next = await cardInvoice(client, customerID)
+  expect(next.invoiceNum).toBe(lostInvoice.invoiceNum + 1)
+  const nextNote = await client.post(`/v1/invoices/${next.invoiceID}/credit`, { Amount: 1, Reason: 'Wrong' })
+  expect(nextNote.status, nextNote.text).toBe(201)
+  expect(nextNote.body.CreditNumber).not.toBe(note.body.CreditNumber)
+
+  // No money moves until somebody has looked.
+  expect((await client.get(`/v1/gateways/${gatewayID}`)).body.HeldFor).toBe('failover')
+  expect((await client.post(`/v1/invoices/${charged.invoiceID}/collect`)).body.Errors[0].Code).toBe('gateway_held')
+  const told = await runProgram(['after-failover', '--json'], env)
+  expect(told.code, told.err).toBe(0)
+  const listed = JSON.parse(told.out)
+  expect(listed).toMatchObject({ Lossy: true, Timeline: 2 })
+  const records = listed.Records as { Operation: string; Type: string; ID: string; State: string }[]
+  const idsOf = (operation: string) =>
+    records.filter(({ Operation }) => Operation === operation).map(({ ID }) => Number(ID))
+  expect(idsOf('addCustomer')).toEqual(lost)
+  expect(idsOf('addInvoice')).toEqual([lostInvoice.invoiceID])
+  expect(records.find(({ Operation }) => Operation === 'addInvoice')).toMatchObject({
+    Type: 'invoices',
+    Number: String(lostInvoice.invoiceNum),
+  })
+  const there = await onServer(standby, 'select customer_id::int as id from perennial.customers')
+  const kept = new Set(there.map(({ id }) => id))
+  expect(lost.filter((id) => kept.has(id))).toEqual([])
+  const [effect] = listed.Effects
+  expect(listed.Effects).toMatchObject([{ Kind: 'charge', gatewayID }])
+  expect(book.has(effect.Reference)).toBe(true)
+  expect((await runProgram(['doctor'], env)).out).toMatch(/warn +gateways: .*held \(failover\)/)
+
+  // Released once what left is recorded.
+  const refused = await runProgram(['gateway', 'release'], env)
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(`charge ${effect.Reference}`)])
+  const paid = await client.post('/v1/payments', {
+    customerID,
+    Amount: 10,
+    CurrencyCode: 'USD',
+    Method: 'credit_card',
+    Date: new Date().toISOString().slice(0, 10),
+    Allocations: [{ invoiceID: charged.invoiceID, amountApplied: 10 }],
+  })
+  expect(paid.status, paid.text).toBe(201)
+  expect((await runProgram(['gateway', 'release', String(gatewayID), '--anyway'], env)).code).toBe(0)
+  expect((await client.post(`/v1/invoices/${charged.invoiceID}/collect`)).body.Errors[0].Code).toBe(
+    'nothing_to_collect',
+  )
+  expect((await client.post(`/v1/invoices/${waiting.invoiceID}/collect`)).status).toBe(201)
+  expect(book.size).toBe(3)
+  expect((await runProgram(['after-failover', '--numbers', `${account.id}=1`], env)).code).toBe(1)
+  expect((await runProgram(['after-failover', '--skip', '0'], env)).code).toBe(2)
+  expect((await runProgram(['verify'], env)).code).toBe(0)
+  await opened.db.close()
+
+  // Where nobody is left who remembers, somebody has to tell.
+  await stopServer(standby)
+  copyServer(standby, third)
+  makeStandby(third)
+  await startServer(third)
+  await promote(third)
+  const alone = { ...env, DATABASE_URL: urlOf(third) }
+  const unknown = await runProgram(['after-failover'], alone)
+  expect([unknown.code, unknown.out]).toEqual([0, expect.stringContaining('Nobody can tell')])
+  const declared = JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out)
+  expect(declared).toMatchObject({ Lossy: true, Timeline: 3, Records: [] })
+  expect(JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out).Sequences).toEqual(
+    declared.Sequences,
+  )
+  const [gateway] = await onServer(third, 'select held_for from perennial.gateways')
+  expect(gateway).toEqual({ held_for: 'failover' })
+})
+
+test('a standby that acknowledges nothing: writes are refused before they begin, reads go on, and a failover to it lost nothing', async () => {
+  const [primary = '', standby = ''] = serverFolders(testFolder(), 2)
+  onTestFinished(stopServers)
+  const DATA_DIR = join(primary, '..', 'data')
+  let account = { id: 0n, secret: '' }
+  await startPair(primary, standby, {
+    isSynchronous: true,
+    prepare: async (url) => {
+      const opened = await open(url, DATA_DIR)
+      const wish = { mode: 'live', name: 'Live', currency: 'USD', clockAt: null } as const
+      account = await createAccount(opened.db, Date.now, wish, 'test')
+      await onServer(
+        primary,
+        `insert into perennial.gateways (account_id, type, name, friendly_name, is_active, created_at)
+           values (${account.id}, 'manual', 'By file', 'By file', true, now())`,
+      )
+      await opened.close()
+    },
+  })
+  const said: string[] = []
+  const say = (text: string) => void said.push(text)
+  const opened = await open(urlOf(primary, standby), DATA_DIR, { debug: quiet, info: say, warn: say, error: say })
+  const { app, db } = await startTestService({ db: opened.db, connection: opened.connection, key })
+  const client = clientOf(app, account.id, account.secret)
+  expect((await customer(client)).status).toBe(201)
+
+  signalServer(standby, 'SIGSTOP')
+  const waiting = customer(client)
+  await expect.poll(() => db.readiness().waitsForStandby, { timeout: 20_000 }).toBe(true)
+  const refused = await customer(client)
+  expect([refused.status, refused.body.Errors[0].Code]).toEqual([503, 'database_unavailable'])
+  expect((await client.get('/v1/customers')).status).toBe(200)
+  expect((await client.get('/readyz')).status).toBe(200)
+  expect((await client.get('/metrics')).text).toContain('perennial_database_waits_for_standby 1')
+  // Whoever waited is let go after 15 seconds; its commit waits on.
+  expect((await waiting).status).toBe(503)
+  signalServer(standby, 'SIGCONT')
+  await expect.poll(() => db.readiness().waitsForStandby, { timeout: 20_000 }).toBe(false)
+  expect((await again(() => customer(client))).status).toBe(201)
+
+  signalServer(standby, 'SIGSTOP')
+  const cancelled = customer(client)
+  const cancel = `select pg_cancel_backend(pid) as "is" from pg_stat_activity where wait_event = 'SyncRep'`
+  await expect.poll(async () => (await onServer(primary, cancel)).length).toBeGreaterThan(0)
+  // It is committed here, and nobody knows whether it is there.
+  expect((await cancelled).status).toBe(503)
+  signalServer(standby, 'SIGCONT')
+  expect((await again(() => customer(client))).status).toBe(201)
+  await stopServer(primary)
+  await promote(standby)
+  expect((await again(() => customer(client))).status).toBe(201)
+  expect(said.filter((text) => /no standby acknowledges/.test(text))).toHaveLength(1)
+  expect(said.join('\n')).toMatch(/has all that was acknowledged before/)
+  expect((await client.get('/v1/gateways')).body).toMatchObject([{ HeldFor: null }])
+})
