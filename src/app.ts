@@ -349,7 +349,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listVerificationFigures(unscoped)),
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listHoldFigures(unscoped)),
-    ...(await listReplicationFigures({ unscoped })),
+    ...(await listReplicationFigures(unscoped)),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
     ...(await listLongFigures(unscoped)),
     ...(await listProcessFigures(unscoped)),

@@ -32,8 +32,8 @@ interface Wish {
 export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
   const found = await withDatabase(context, async (db) => {
     await raise(db, wish)
-    const failover = (await listFailovers(db)).at(-1)
-    return failover && { failover, notes: await listFailoverNotes(db, failover.id) }
+    const failover = (await listFailovers(db.unscoped)).at(-1)
+    return failover && { failover, notes: await listFailoverNotes(db.unscoped, failover.id) }
   })
   if (context.isJson) printJson(found ? asJson(found) : { Lossy: false })
   else if (wish.isCsv) printCsv(found?.notes ?? [])
@@ -43,13 +43,13 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
 }
 
 async function raise(db: Database, { isLossy, skip, numbers }: Wish): Promise<void> {
-  if (isLossy) await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(await declareLoss(db)))
+  if (isLossy) await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(await declareLoss(db.unscoped)))
   if (skip !== undefined) await skipBy(db, skip)
   for (const one of numbers) await raiseNumber(db, one)
 }
 
 async function skipBy(db: Database, count: bigint): Promise<void> {
-  const last = (await listFailovers(db)).at(-1)
+  const last = (await listFailovers(db.unscoped)).at(-1)
   if (!last)
     throw conflict(
       'no_failover',
@@ -57,7 +57,7 @@ async function skipBy(db: Database, count: bigint): Promise<void> {
       '--skip',
     )
   try {
-    await skipFurther(db, last.id, count)
+    await skipFurther(db.unscoped, last.id, count)
   } catch (error) {
     if ((error as { code?: string }).code !== '22003') throw error
     throw invalid('skip_too_far', `There are no ${count} identifiers left.`, '--skip')

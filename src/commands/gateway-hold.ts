@@ -66,9 +66,11 @@ async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promis
 
 /** Lists what left through a gateway and what a failover may have taken the record of. */
 async function listEffects(db: Database, { id, heldFor }: HeldGateway): Promise<FailoverNote[]> {
-  const last = (await listFailovers(db)).at(-1)
+  const last = (await listFailovers(db.unscoped)).at(-1)
   if (heldFor !== 'failover' || !last) return []
-  return (await listFailoverNotes(db, last.id)).filter(({ kind, gatewayId }) => kind === 'effect' && gatewayId === id)
+  return (await listFailoverNotes(db.unscoped, last.id)).filter(
+    ({ kind, gatewayId }) => kind === 'effect' && gatewayId === id,
+  )
 }
 
 /** Throws where calls left of which this database may know nothing: charged again, a customer pays twice. */

@@ -7,7 +7,7 @@ import type { ServerKnowledge, Remembered } from './memory.ts'
 
 /** Statements of failovers: functions of the owner, for they are about all accounts. */
 
-type Unscoped = Pick<Database, 'unscoped'>
+type Unscoped = Database['unscoped']
 
 /** Answer of the server to a process that meets it. */
 export type Met =
@@ -34,11 +34,11 @@ export type Met =
     }
 
 export const meetServer = (
-  { unscoped }: Unscoped,
+  db: Unscoped,
   processId: string,
   { seen, lastSentMs, numbers }: ServerKnowledge,
 ): Promise<Met> =>
-  unscoped.value<Met>(sql`
+  db.value<Met>(sql`
     select moved_here(${processId}::uuid, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb) as "met"`)
 
 /** The highest numbers of an account that any process knows; 0: none. */
@@ -48,21 +48,19 @@ export interface KnownNumbers {
   creditNote: bigint
 }
 
-export const listFailoverNumbers = ({ unscoped }: Unscoped, id: string) =>
-  unscoped.rows<KnownNumbers>(sql`
+export const listFailoverNumbers = (db: Unscoped, id: string) =>
+  db.rows<KnownNumbers>(sql`
     select account_id as "account", invoice, credit_note as "creditNote" from list_failover_numbers(${id}::bigint)`)
 
-export const skipLostIdentifiers = ({ unscoped }: Unscoped, id: string) =>
-  unscoped.rows(sql`select skip_lost_identifiers(${id}::bigint)`)
+export const skipLostIdentifiers = (db: Unscoped, id: string) =>
+  db.rows(sql`select skip_lost_identifiers(${id}::bigint)`)
 
-export const holdForFailover = ({ unscoped }: Unscoped) =>
-  unscoped.value<bigint>(sql`select hold_live_gateways('failover') as "held"`)
+export const holdForFailover = (db: Unscoped) => db.value<bigint>(sql`select hold_live_gateways('failover') as "held"`)
 
-export const markSettled = ({ unscoped }: Unscoped, id: string) =>
-  unscoped.rows(sql`select settle_failover(${id}::bigint)`)
+export const markSettled = (db: Unscoped, id: string) => db.rows(sql`select settle_failover(${id}::bigint)`)
 
 export const noteLosses = (
-  { unscoped }: Unscoped,
+  db: Unscoped,
   id: string,
   processId: string,
   found: readonly (Remembered & { state: 'lost' | 'perhaps' })[],
@@ -73,13 +71,13 @@ export const noteLosses = (
     account: String(account),
     gateway: gatewayId === null ? null : String(gatewayId),
   }))
-  return unscoped.rows(sql`
+  return db.rows(sql`
     select note_failover(${id}::bigint, ${processId}::uuid, ${JSON.stringify(notes)}::jsonb)`)
 }
 
 /** Reads how far standbys are behind, for /metrics. */
-export const listReplicationFigures = ({ unscoped }: Unscoped) =>
-  unscoped.rows<Figure>(sql`
+export const listReplicationFigures = (db: Unscoped) =>
+  db.rows<Figure>(sql`
     select 'replication_lag_bytes' as name, '' as label, lag::double precision as value from replication_lag() as lag where lag is not null`)
 
 /** A failover as it was met. */
@@ -99,8 +97,8 @@ export interface Failover {
 }
 
 /** Lists the failovers, the oldest first. */
-export const listFailovers = ({ unscoped }: Unscoped) =>
-  unscoped.rows<Failover>(sql`
+export const listFailovers = (db: Unscoped) =>
+  db.rows<Failover>(sql`
     select failover_id as "id", timeline, from_timeline as "fromTimeline", met_at as "metAt", replayed_to as "replayedTo", replayed_at as "replayedAt",
            seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", skipped,
            case when is_lossy then greatest(0, seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
@@ -120,16 +118,15 @@ export interface FailoverNote {
   state: 'lost' | 'perhaps'
 }
 
-export const listFailoverNotes = ({ unscoped }: Unscoped, id: bigint) =>
-  unscoped.rows<FailoverNote>(sql`
+export const listFailoverNotes = (db: Unscoped, id: bigint) =>
+  db.rows<FailoverNote>(sql`
     select account_id as "account", kind, operation, record_type as "type", record_id as "id", number, gateway_id as "gatewayId", sent_at as "sentAt",
            answered_at as "answeredAt", state
       from list_failover_notes(${id}::bigint)`)
 
 /** Declares the last failover, or a restored copy, a lossy one; returns it. */
-export const declareLoss = ({ unscoped }: Unscoped): Promise<bigint> =>
-  unscoped.value<bigint>(sql`select declare_loss() as "id"`)
+export const declareLoss = (db: Unscoped): Promise<bigint> => db.value<bigint>(sql`select declare_loss() as "id"`)
 
 /** Sets every sequence so much further than it was when the server was met. */
-export const skipFurther = ({ unscoped }: Unscoped, id: bigint, count: bigint) =>
-  unscoped.rows(sql`select skip_further(${id}::bigint, ${count}::bigint)`)
+export const skipFurther = (db: Unscoped, id: bigint, count: bigint) =>
+  db.rows(sql`select skip_further(${id}::bigint, ${count}::bigint)`)

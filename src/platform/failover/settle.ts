@@ -43,18 +43,18 @@ const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [] }
 export async function meetAndSettle(deps: SettleDeps, timeline: number | null): Promise<Met> {
   const { db, processId, memory } = deps
   const evidence = timeline === null ? NOTHING_KNOWN : (memory?.evidence(timeline) ?? NOTHING_KNOWN)
-  const first = await meetServer(db, processId, evidence)
+  const first = await meetServer(db.unscoped, processId, evidence)
   let met = first
   // Numbers that others know count, so all are waited for, also where the loss is known.
   while (met.isMove && met.waitMs > 0 && !met.isSettled) {
     await delay(Math.min(AGAIN_MS, met.waitMs))
-    met = await meetServer(db, processId, evidence)
+    met = await meetServer(db.unscoped, processId, evidence)
   }
   if (!met.isMove || !first.isMove) return met
   const isMine = timeline !== null
   if (met.isLossy && (!met.isSettled || (isMine && met.isOwnLoss))) await settleLoss(deps, met.id)
   if (met.isLossy && isMine && met.replayedAtMs !== null)
-    await noteLosses(db, met.id, processId, memory?.after(met.replayedAtMs) ?? [])
+    await noteLosses(db.unscoped, met.id, processId, memory?.after(met.replayedAtMs) ?? [])
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
   return met
 }
@@ -64,10 +64,10 @@ export async function settleLoss(
   { db, raiseNumbers }: Pick<SettleDeps, 'db' | 'raiseNumbers'>,
   id: string,
 ): Promise<void> {
-  await skipLostIdentifiers(db, id)
-  for (const numbers of await listFailoverNumbers(db, id)) await raiseNumbers(db, numbers)
-  await holdForFailover(db)
-  await markSettled(db, id)
+  await skipLostIdentifiers(db.unscoped, id)
+  for (const numbers of await listFailoverNumbers(db.unscoped, id)) await raiseNumbers(db, numbers)
+  await holdForFailover(db.unscoped)
+  await markSettled(db.unscoped, id)
 }
 
 function report(log: SettleLog, met: Extract<Met, { isMove: true }>): void {
