@@ -32,7 +32,9 @@ interface Wish {
 export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
   const found = await withDatabase(context, async (db) => {
     await raise(db, wish)
-    const failover = (await listFailovers(db.unscoped)).at(-1)
+    const all = await listFailovers(db.unscoped)
+    // A later one without loss is no answer to what is missing.
+    const failover = all.findLast(({ isLossy, isKnown }) => isLossy || !isKnown) ?? all.at(-1)
     return failover && { failover, notes: await listFailoverNotes(db.unscoped, failover.id) }
   })
   if (context.isJson) printJson(found ? asJson(found) : { Lossy: false })
@@ -43,9 +45,17 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
 }
 
 async function raise(db: Database, { isLossy, skip, numbers }: Wish): Promise<void> {
-  if (isLossy) await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(await declareLoss(db.unscoped)))
+  if (isLossy) await settleDeclared(db)
   if (skip !== undefined) await skipBy(db, skip)
   for (const one of numbers) await raiseNumber(db, one)
+}
+
+/** Declares a loss and settles it, unless that is done: gateways that somebody has released since stay released. */
+async function settleDeclared(db: Database): Promise<void> {
+  const id = await declareLoss(db.unscoped)
+  const declared = (await listFailovers(db.unscoped)).find((one) => one.id === id)
+  if (declared && declared.settledAt !== null) return
+  await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(id))
 }
 
 async function skipBy(db: Database, count: bigint): Promise<void> {

@@ -48,6 +48,7 @@ interface Unsubmitted {
 
 interface Released extends Pick<HeldGateway, 'account' | 'id' | 'type' | 'heldFor'> {
   unsubmitted: Unsubmitted[]
+  effects: readonly FailoverNote[]
 }
 
 const UNSUBMITTED_MAX = 1_000
@@ -64,13 +65,17 @@ async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promis
     .map(({ token, state, actionDate, lineCount }) => ({ token, state, actionDate, lines: lineCount }))
 }
 
-/** Lists what left through a gateway and what a failover may have taken the record of. */
-async function listEffects(db: Database, { id, heldFor }: HeldGateway): Promise<FailoverNote[]> {
-  const last = (await listFailovers(db.unscoped)).at(-1)
-  if (heldFor !== 'failover' || !last) return []
-  return (await listFailoverNotes(db.unscoped, last.id)).filter(
-    ({ kind, gatewayId }) => kind === 'effect' && gatewayId === id,
-  )
+/**
+ * Lists what left through a gateway and what failovers may have taken the record of, since somebody released it last: whatever holds it now, a later failover
+ * without loss tells nothing of those before.
+ */
+async function listEffects(db: Database, { account, id }: HeldGateway): Promise<FailoverNote[]> {
+  const gateway = await findGateway(db.reader(account), account, id)
+  const since = gateway?.releasedAt ?? null
+  const met = (await listFailovers(db.unscoped)).filter(({ metAt }) => since === null || metAt > since)
+  const notes: FailoverNote[] = []
+  for (const failover of met) notes.push(...(await listFailoverNotes(db.unscoped, failover.id)))
+  return notes.filter(({ kind, gatewayId }) => kind === 'effect' && gatewayId === id)
 }
 
 /** Throws where calls left of which this database may know nothing: charged again, a customer pays twice. */
@@ -96,12 +101,14 @@ export async function releaseGatewaysCommand(
     if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
     const done: Released[] = []
     // All or none.
-    for (const one of held) if (!isAnyway) refuseEffects(one, await listEffects(db, one))
+    const effectsOf = new Map<Id, FailoverNote[]>()
+    for (const one of held) effectsOf.set(one.id, await listEffects(db, one))
+    for (const one of held) if (!isAnyway) refuseEffects(one, effectsOf.get(one.id) ?? [])
     for (const one of held) {
       const about = await contextOf(db, one.account)
       const unsubmitted = await unsubmittedOf(db, one)
       await db.transaction(one.account, (tx) => releaseGateway(tx, about, one))
-      done.push({ ...one, unsubmitted })
+      done.push({ ...one, unsubmitted, effects: effectsOf.get(one.id) ?? [] })
     }
     return done
   })
@@ -112,7 +119,7 @@ export async function releaseGatewaysCommand(
   return EXIT.done
 }
 
-const asJson = ({ id, account, heldFor, unsubmitted }: Released) => ({
+const asJson = ({ id, account, heldFor, unsubmitted, effects }: Released) => ({
   gatewayID: id,
   AccountID: account,
   WasHeldFor: heldFor,
@@ -122,10 +129,17 @@ const asJson = ({ id, account, heldFor, unsubmitted }: Released) => ({
     ActionDate: actionDate,
     Lines: lines,
   })),
+  Effects: effects.map(({ operation, id: reference, sentAt }) => ({
+    Kind: operation,
+    Reference: reference,
+    At: sentAt,
+  })),
 })
 
-function printReleased({ id, account, heldFor, unsubmitted }: Released): void {
+function printReleased({ id, account, heldFor, unsubmitted, effects }: Released): void {
   printLine(`Money moves again through gateway ${id} of account ${account}, which was held (${heldFor}).`)
+  if (effects.length > 0) printLine('  These left before a failover, and their records may be missing:')
+  for (const { operation, id: reference, sentAt } of effects) printLine(`  ${operation} ${reference}, ${sentAt}`)
   if (unsubmitted.length === 0) return
   printLine('  These batches are not handed over by what this database knows: compare them with what the bank got.')
   for (const { token, state, actionDate, lines } of unsubmitted)

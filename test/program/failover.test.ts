@@ -208,7 +208,11 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
     Allocations: [{ invoiceID: charged.invoiceID, amountApplied: 10 }],
   })
   expect(paid.status, paid.text).toBe(201)
-  expect((await runProgram(['gateway', 'release', String(gatewayID), '--anyway'], env)).code).toBe(0)
+  // Who holds it by hand takes nothing away from that.
+  await onServer(standby, `update perennial.gateways set held_for = 'by_hand'`)
+  expect((await runProgram(['gateway', 'release'], env)).code).toBe(1)
+  const released = await runProgram(['gateway', 'release', String(gatewayID), '--anyway', '--json'], env)
+  expect(JSON.parse(released.out)).toMatchObject([{ WasHeldFor: 'by_hand', Effects: listed.Effects.map(effectShown) }])
   expect((await client.post(`/v1/invoices/${charged.invoiceID}/collect`)).body.Errors[0].Code).toBe(
     'nothing_to_collect',
   )
@@ -230,12 +234,17 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   expect([unknown.code, unknown.out]).toEqual([0, expect.stringContaining('Nobody can tell')])
   const declared = JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out)
   expect(declared).toMatchObject({ Lossy: true, Timeline: 3, Records: [] })
+  const heldFor = () => onServer(third, 'select held_for from perennial.gateways')
+  expect(await heldFor()).toEqual([{ held_for: 'failover' }])
+  expect((await runProgram(['gateway', 'release'], alone)).code).toBe(0)
+  // Said again it does nothing again.
   expect(JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out).Sequences).toEqual(
     declared.Sequences,
   )
-  const [gateway] = await onServer(third, 'select held_for from perennial.gateways')
-  expect(gateway).toEqual({ held_for: 'failover' })
+  expect(await heldFor()).toEqual([{ held_for: null }])
 })
+
+const effectShown = ({ Kind, Reference, At }: Record<string, unknown>) => ({ Kind, Reference, At })
 
 test('a standby that acknowledges nothing: writes are refused before they begin, reads go on, and a failover to it lost nothing', async () => {
   const [primary = '', standby = ''] = serverFolders(testFolder(), 2)

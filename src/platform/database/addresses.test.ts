@@ -23,5 +23,9 @@ test('settings of the session leave the address, so that ours can follow them', 
     address: 'postgres://one/books?sslmode=require',
     options: '-c work_mem=1MB ',
   })
+  expect(withoutOptions('postgres://one:1,two:2/books?application_name=books&sslmode=require')).toEqual({
+    address: 'postgres://one:1,two:2/books?sslmode=require',
+    options: '',
+  })
   expect(withoutOptions('postgres://one/books')).toEqual({ address: 'postgres://one/books', options: '' })
 })

@@ -29,13 +29,19 @@ export const shownServer = (databaseUrl: string): string =>
     .join(' or ')
 
 /**
- * Takes the session's settings (`?options=…`) out of an address of one server: the driver would put them in the place of ours, and with them
- * of the role that the service works under.
+ * Takes the session's settings (`?options=…`) and its name out of an address: the driver would put them in the place of ours, and with them of the role that
+ * the service works under, and of the name by which migrations and the watch find its connections.
  */
 export function withoutOptions(address: string): { address: string; options: string } {
-  if (!/[?&]options=/.test(address)) return { address, options: '' }
-  const url = new URL(address)
-  const options = url.searchParams.get('options') ?? ''
-  url.searchParams.delete('options')
-  return { address: url.href, options: `${options} ` }
+  const [, before = address, query = '', after = ''] = /^([^?#]*)\?([^#]*)(.*)$/s.exec(address) ?? []
+  const settings = new URLSearchParams(query)
+  if (!settings.has('options') && !settings.has('application_name')) return { address, options: '' }
+  const options = settings.get('options')
+  settings.delete('options')
+  settings.delete('application_name')
+  const rest = String(settings)
+  return {
+    address: `${before}${rest === '' ? '' : `?${rest}`}${after}`,
+    options: options === null ? '' : `${options} `,
+  }
 }

@@ -91,6 +91,8 @@ export interface Failover {
   seenTo: string | null
   isKnown: boolean
   isLossy: boolean
+  /** When identifiers, numbers and holds were done; null: they are not, or nothing was lost. */
+  settledAt: Instant | null
   /** Of each sequence its last value when the server was met, and what it was set to. */
   skipped: Readonly<Record<string, readonly [before: number, after: number]>>
   bytesLost: bigint | null
@@ -100,7 +102,7 @@ export interface Failover {
 export const listFailovers = (db: Unscoped) =>
   db.rows<Failover>(sql`
     select failover_id as "id", timeline, from_timeline as "fromTimeline", met_at as "metAt", replayed_to as "replayedTo", replayed_at as "replayedAt",
-           seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", skipped,
+           seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", settled_at as "settledAt", skipped,
            case when is_lossy then greatest(0, seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
       from list_failovers()`)
 
