@@ -156,6 +156,6 @@ const cellsOf = (note: FailoverNote): string[] => Object.values(recordOf(note)).
 const quoted = (cell: string): string => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
 function printCsv(notes: readonly FailoverNote[]): void {
-  printLine(COLUMNS.join(','))
-  for (const note of notes) if (note.kind === 'change') printLine(cellsOf(note).map(quoted).join(','))
+  printLine(['Kind', ...COLUMNS, 'gatewayID'].join(','))
+  for (const note of notes) printLine([note.kind, ...cellsOf(note), String(note.gatewayId ?? '')].map(quoted).join(','))
 }

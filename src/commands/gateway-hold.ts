@@ -67,7 +67,7 @@ async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promis
 
 /**
  * Lists what left through a gateway and what failovers may have taken the record of, since somebody released it last: whatever holds it now, a later failover
- * without loss tells nothing of those before.
+ * without loss has nothing to do with those before.
  */
 async function listEffects(db: Database, { account, id }: HeldGateway): Promise<FailoverNote[]> {
   const gateway = await findGateway(db.reader(account), account, id)

@@ -288,7 +288,8 @@ describe('when it cannot go on', () => {
               ...tx,
               rows: async (statement) => {
                 if (statement.text.includes('update leases set')) renewals += 1
-                if (renewals === 3)
+                // Taking it was the first update.
+                if (renewals === 4)
                   await tx.rows(sql`update leases set holder = gen_random_uuid() where account_id = ${client.id}`)
                 return tx.rows(statement)
               },
