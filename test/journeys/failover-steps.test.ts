@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { steadyClock } from '../../src/platform/steady-clock.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
 import { withOwner } from '../support/owner-client.ts'
 import { raiseNumbersAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import { Memory } from '../../src/platform/failover/memory.ts'
 import { listFailoverNotes, listFailovers } from '../../src/platform/failover/queries.ts'
+import { makeAdapters } from '../../src/features/gateways/adapters.ts'
+import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
+import { SANDBOX } from '../../src/features/gateways/facts.ts'
+import { clientConfig, openDatabase } from '../../src/platform/database/open-database.ts'
+import { APP_ROLE } from '../../src/platform/database/roles.ts'
+import { ServerClient } from '../../src/platform/database/server-client.ts'
+import { serversFor } from '../../src/platform/database/servers.ts'
+import { sql } from '../../src/platform/database/sql.ts'
 import { meetAndSettle, type SettleDeps } from '../../src/platform/failover/settle.ts'
 
 /** The steps of a lossy failover: each can be done again, by whichever process comes next. */
@@ -27,7 +36,7 @@ const takeOver = async () => {
   })
   // Nobody knows anything yet: the first call makes the row.
   await meetAndSettle(
-    { db, processId: randomUUID(), memory: undefined, raiseNumbers: raiseNumbersAfterFailover, log: LOG },
+    { db, processId: randomUUID(), memory: undefined, working: db, raiseNumbers: raiseNumbersAfterFailover, log: LOG },
     null,
   )
   await withOwner(service.connection, (owner) =>
@@ -48,7 +57,7 @@ function remembering(account: bigint): Memory {
   memory.noteCommit(account, [change('6')], -100, 100)
   memory.noteCommit(account, [change('7'), { of: 'invoice', number: 40n }, { of: 'credit note', number: 9n }], 500, 600)
   const charge = { account, operation: 'charge', gatewayId: 3n, reference: '12' }
-  memory.noteEffect(charge, 550, 580)
+  memory.beginEffect(charge, 550).left()
   return memory
 }
 
@@ -71,10 +80,18 @@ const depsOf = (client: TestClient, over: Partial<SettleDeps> = {}): SettleDeps 
   db,
   processId: randomUUID(),
   memory: remembering(client.id),
+  working: db,
   raiseNumbers: raiseNumbersAfterFailover,
   log: LOG,
   ...over,
 })
+
+/** A database whose process remembers, as one with DATABASE_URL does. */
+function remembered(memory: Memory): Database {
+  const own = openDatabase(service.connection, { role: APP_ROLE, poolSize: 2, memory })
+  onTestFinished(() => own.close())
+  return own
+}
 
 /** Everything that a lossy failover has to leave. */
 async function found(client: TestClient) {
@@ -162,4 +179,98 @@ test('where the server has all that a process remembers, sequences go 10,000 fur
   await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 1)
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
   expect(await found(client)).toMatchObject({ isLossy: false, skipped: 10_000, accounts: 10, held: [null], notes: [] })
+})
+
+test('a charge under way at the failover is listed as one that perhaps left, whatever its answer; one that was declined before is not', async () => {
+  const client = await liveShop()
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  await takeOver()
+  const memory = remembering(client.id)
+  const answers = new Map<string, (outcome: Outcome) => void>()
+  const booked: GatewayAdapter = {
+    ...SANDBOX,
+    check: async () => ({ kind: 'accepted' }),
+    charge: (_call, { reference }) => new Promise((answer) => answers.set(reference, answer)),
+  }
+  const own = remembered(memory)
+  const { charge } = makeAdapters({ db: own, envelope: service.calling.envelope }, booked).get(SANDBOX.type) ?? {}
+  const call = { accountId: client.id, gatewayId: BigInt(gatewayID) } as GatewayCall
+  const start = (reference: string) => charge?.(call, { reference } as ChargeToMake)
+  const [declined, underWay] = [start('13'), start('14')]
+  await expect.poll(() => answers.size).toBe(2)
+  const refusal: Outcome = { kind: 'declined', code: null, reason: 'No', isFinal: true } as never
+  answers.get('13')?.(refusal)
+  await declined
+  await meetAndSettle(depsOf(client, { memory }), 1)
+  const notes = [...SETTLED.notes, 'effect charge 14 perhaps']
+  expect((await found(client)).notes.toSorted()).toEqual(notes.toSorted())
+  answers.get('14')?.({ kind: 'succeeded', gatewayReference: 'book', on: '2027-03-01' })
+  await underWay
+  expect((await found(client)).notes.toSorted()).toEqual(notes.toSorted())
+  // The gateway is held now.
+  expect(await start('15')).toEqual({ kind: 'held' })
+  expect(memory.after(null).map(({ id }) => id)).not.toContain('15')
+})
+
+test('a change that began before the failover and is noted after it is written down at once', async () => {
+  const client = await liveShop()
+  await takeOver()
+  const memory = remembering(client.id)
+  const began = steadyClock()
+  await meetAndSettle(depsOf(client, { memory }), 1)
+  const change = (id: string) => ({ operation: 'importCustomers', type: 'customers', id, number: null })
+  memory.noteCommit(client.id, [change('8')], began, steadyClock())
+  memory.noteCommit(client.id, [change('9')], steadyClock() + 1, steadyClock() + 1)
+  const notes = [...SETTLED.notes, 'change importCustomers 8 perhaps'].toSorted()
+  await expect.poll(async () => (await found(client)).notes.toSorted()).toEqual(notes)
+})
+
+test('where the server does not tell its last commit, all that is remembered is perhaps lost', async () => {
+  const client = await liveShop()
+  await takeOver()
+  await withOwner(service.connection, (owner) =>
+    owner.query('update failovers set replayed_at = null where from_timeline is not null'),
+  )
+  await meetAndSettle(depsOf(client), 1)
+  expect((await found(client)).notes.toSorted()).toEqual([
+    'change addCustomer 5 perhaps',
+    'change addCustomer 6 perhaps',
+    'change addCustomer 7 perhaps',
+    'effect charge 12 perhaps',
+  ])
+})
+
+test('a commit of which nothing is noted counts as one that may be lost, and one that only read does not', async () => {
+  const client = await liveShop()
+  const memory = new Memory()
+  const server = { system: 'one', startedAt: 'then', timeline: 0 }
+  memory.noteExchange({ sentMs: 0, answeredMs: 1, databaseMs: Date.parse(REPLAYED) }, server, null)
+  const db = remembered(memory)
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  await db.transaction(client.id, (tx) => tx.rows(sql`select 1 from gateways where account_id = ${tx.account}`))
+  expect(memory.evidence(1).lastSentMs).toBeNull()
+  await db.transaction(client.id, (tx) =>
+    tx.rows(sql`
+      update gateways set friendly_name = 'Other' where account_id = ${tx.account} and gateway_id = ${BigInt(gatewayID)} returning 1`),
+  )
+  expect(memory.evidence(1).lastSentMs).toBeGreaterThan(Date.parse(REPLAYED))
+})
+
+test('a session that may write waits until a failover is settled, also where options of an operator name what a reading one sets', async () => {
+  const config = clientConfig(service.connection, APP_ROLE)
+  const connected = async (over: Partial<typeof config>) => {
+    const server = new ServerClient({ ...config, ...over })
+    onTestFinished(() => server.end())
+    await server.connect()
+    return server.identity
+  }
+  const { system, timeline } = await connected({})
+  const settled: number[] = []
+  serversFor(config).settleFrom({ system: system ?? '', timeline: (timeline ?? 0) - 1 }, async (met) => {
+    settled.push(met)
+  })
+  await connected(clientConfig(service.connection, APP_ROLE, 'reads'))
+  expect(settled).toEqual([])
+  await connected({ options: `-c default_transaction_read_only=off ${config.options}` })
+  expect(settled).toEqual([timeline])
 })

@@ -3,7 +3,6 @@ import { conflict } from '../../kernel/fault.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { steadyClock } from '../../platform/steady-clock.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Answer } from '../../platform/http/answer.ts'
 import type { BatchFile } from '../gateways/contract.ts'
@@ -47,7 +46,7 @@ export async function downloadFile(
       `The file of batch ${batch.token} is kept no more; its SHA-256 is ${kept.sha256.toString('hex')}.`,
       'BatchToken',
     )
-  db.remember({ account, operation: 'batch file', gatewayId: batch.gatewayId, reference: batch.token }, steadyClock())
+  db.remember({ account, operation: 'batch file', gatewayId: batch.gatewayId, reference: batch.token }).left()
   const bytes = Buffer.from(envelope.open(account, placeOf(batch.id), kept.sealed), 'base64')
   return {
     status: 200,

@@ -1,5 +1,4 @@
 import type { Database } from '../../platform/database/database.ts'
-import { steadyClock } from '../../platform/steady-clock.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { manual } from './manual.ts'
@@ -15,24 +14,29 @@ const MOVED_NOTHING: ReadonlySet<string> = new Set(['declined', 'not_sent', 'hel
  * each call, so that nothing leaves after a failover on the word of the server before it.
  */
 function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
-  const isHeld = ({ accountId, gatewayId }: GatewayCall) => isHeldNow(db.lookup(accountId), accountId, gatewayId)
+  // By a reader: after a failover its connections wait until what was lost is settled, and the hold with it.
+  const isHeld = ({ accountId, gatewayId }: GatewayCall) => isHeldNow(db.reader(accountId), accountId, gatewayId)
   const unlessHeld =
     <Asked, Answer>(ask: (call: GatewayCall, asked: Asked) => Promise<Answer>) =>
     async (call: GatewayCall, asked: Asked): Promise<Answer | Held> =>
       (await isHeld(call)) ? { kind: 'held' } : ask(call, asked)
-  // Whatever may have moved money is remembered by its reference.
+  // Whatever may move money is remembered by its reference from before the call on: a failover may come before the answer.
   const moving = <Asked, Answer extends { kind: string }>(
     operation: string,
     ask: (call: GatewayCall, asked: Asked) => Promise<Answer>,
     referenceOf: (asked: Asked) => string,
   ) =>
     unlessHeld(async (call: GatewayCall, asked: Asked) => {
-      const sinceMs = steadyClock()
-      const answer = await ask(call, asked)
       const { accountId: account, gatewayId } = call
-      if (!MOVED_NOTHING.has(answer.kind))
-        db.remember({ account, operation, gatewayId, reference: referenceOf(asked) }, sinceMs)
-      return answer
+      const effect = db.remember({ account, operation, gatewayId, reference: referenceOf(asked) })
+      try {
+        const answer = await ask(call, asked)
+        if (MOVED_NOTHING.has(answer.kind)) effect.stayed()
+        return answer
+      } finally {
+        // After a failure, too: nobody knows.
+        effect.left()
+      }
     })
   const { charge, refund, buildBatch, submitBatch } = adapter
   return {

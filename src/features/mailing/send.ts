@@ -10,7 +10,6 @@ import { isOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
-import { steadyClock } from '../../platform/steady-clock.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
@@ -156,19 +155,29 @@ async function sendOne(
     return undefined
   }
   const { addressed, receivers, bytes, utf8Bytes, texts } = written
-  const beganMs = steadyClock()
-  const sending = await line.send({
-    from: deps.from,
-    to: receivers,
-    bytes,
-    utf8Bytes,
-    handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
+  const effect = deps.db.remember({
+    account: settings.id,
+    operation: 'mail',
+    gatewayId: null,
+    reference: String(mail.id),
   })
-  if (sending.outcome === 'withheld') return undefined
-  if (sending.outcome === 'taken' || sending.outcome === 'unknown') {
-    const effect = { account: settings.id, operation: 'mail', gatewayId: null, reference: String(mail.id) }
-    deps.db.remember(effect, beganMs)
+  let sending
+  try {
+    sending = await line.send({
+      from: deps.from,
+      to: receivers,
+      bytes,
+      utf8Bytes,
+      handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
+    })
+    if (sending.outcome !== 'taken' && sending.outcome !== 'unknown') effect.stayed()
+  } catch (error) {
+    // The line answers what the server did; this is of our own, before anything is handed over.
+    effect.stayed()
+    throw error
   }
+  effect.left()
+  if (sending.outcome === 'withheld') return undefined
   await end(verdictOf(deps, context, { ...mail, ...addressed }, sending), { reason: reasonOf(sending), texts })
   return sending
 }

@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Admission } from './admission.ts'
-import type { Change, Effect, Notable } from '../failover/memory.ts'
+import type { Change, Effect, EffectUnderWay, Notable } from '../failover/memory.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
 import type { Plans } from './scoped-query.ts'
@@ -185,8 +185,8 @@ export interface Database {
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
   apart(connections: number): Database
-  /** Has the process remember an effect that has left since a moment of the steady clock. */
-  remember(effect: Effect, sinceMs: number): void
+  /** Has the process remember an effect that is about to leave, until the caller reports what came of it. */
+  remember(effect: Effect): EffectUnderWay
   /** Has the process remember a change of several transactions, which has been under way since a moment of the steady clock. */
   rememberChange(account: AccountId, change: Change, sinceMs: number): void
   /** Counts for /metrics. */

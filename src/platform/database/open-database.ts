@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
-import type { Memory, Notable } from '../failover/memory.ts'
+import { type Memory, NOT_REMEMBERED, type Notable } from '../failover/memory.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { Turns } from '../turns.ts'
 import {
@@ -22,7 +22,7 @@ import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
 import { portionsOf, readRows, runRows, sendTogether } from './row-query.ts'
 import { BEGIN, type Engine, SCOPES, type Scopes } from './scoped-query.ts'
-import { ServerClient, type ServerClientConfig } from './server-client.ts'
+import { READING, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, cut, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
@@ -50,7 +50,7 @@ const SESSION =
 /** Purposes that keep connections apart: `work` has a bound that no setting of an operator cuts short, `reads` are snapshots with a short one. */
 const PURPOSES = {
   work: `-c statement_timeout=${WORK_STATEMENT_MS}`,
-  reads: '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on',
+  reads: READING,
 }
 
 /** Before a connection that a network has dropped without a word is asked whether it still is one. */
@@ -168,7 +168,9 @@ export function openDatabase(
   const watch = new Watch(ofWatch, { ...options, admission }, scopes)
   const { memory } = options
   const readiness = options.readiness ?? (() => watch.readiness)
-  const committing: Committing = { memory, boundMs: options.hasCallers === true ? COMMIT_MS : undefined }
+  // What settles a failover is done on the new server, and is nothing that it could lack.
+  const ofCommits = options.isUngated === true ? undefined : memory
+  const committing: Committing = { memory: ofCommits, boundMs: options.hasCallers === true ? COMMIT_MS : undefined }
   const turns = new Turns()
   const lanes = new Lanes(ofReads, options.lanes ?? LANES, { turns, scopes })
   const credentialLanes = new Lanes(ofReads, CREDENTIAL_LANES, { turns, scopes })
@@ -249,7 +251,7 @@ export function openDatabase(
     readiness: () => watch.readiness,
     apart: (connections) => openDatabase(connection, { ...options, admission, readiness, poolSize: connections }),
     rememberChange: (account, change, sinceMs) => memory?.noteCommit(account, [change], sinceMs, steadyClock()),
-    remember: (effect, sinceMs) => memory?.noteEffect(effect, sinceMs, steadyClock()),
+    remember: (effect) => memory?.beginEffect(effect, steadyClock()) ?? NOT_REMEMBERED,
     poolState: () => {
       const { total, idle, waiting } = reads.state()
       return {
@@ -268,6 +270,9 @@ export function openDatabase(
 /** How long a commit may wait where there are callers: it waits for a standby, which no limit of a statement ends. */
 const COMMIT_MS = 15_000
 
+/** A transaction that has written, or locked a row, has a number: only then the log has its commit. */
+const HAS_WRITTEN = 'select pg_current_xact_id_if_assigned() is not null as "written"'
+
 /** Memory that takes commits, and how long they may wait, in milliseconds; undefined: as long as the server is not silent. */
 interface Committing {
   memory: Memory | undefined
@@ -276,12 +281,18 @@ interface Committing {
 
 /**
  * Commits. Throws the failure of a lost connection where nobody knows whether all have it who should: the commit waits for too long, or the server warns
- * that it waits for its standby no more.
+ * that it waits for its standby no more. Returns whether the transaction wrote anything, where that is asked; else true.
  */
-async function commit(client: pg.PoolClient, sent: readonly Promise<unknown>[], boundMs: number | undefined) {
+async function commit(
+  client: pg.PoolClient,
+  sent: readonly Promise<unknown>[],
+  { boundMs, asksForWrites }: { boundMs: number | undefined; asksForWrites: boolean },
+): Promise<boolean> {
   const server = client as unknown as Pick<ServerClient, 'warnings'>
   const { warnings } = server
-  const committed = client.query('commit')
+  const committed = asksForWrites
+    ? (client.query(`${HAS_WRITTEN}; commit`) as unknown as Promise<[pg.QueryResult, pg.QueryResult]>)
+    : client.query('commit')
   let isOver = false
   let limit: NodeJS.Timeout | undefined
   // What was sent before may take its time.
@@ -296,9 +307,11 @@ async function commit(client: pg.PoolClient, sent: readonly Promise<unknown>[], 
     clearTimeout(limit)
   }
   // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
-  const { command } = await committed
+  const answer = await committed
+  const [written, { command }] = Array.isArray(answer) ? answer : [undefined, answer]
   assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
   if (server.warnings > warnings) throw connectionEnded('no standby acknowledged the commit')
+  return written?.rows[0]?.written !== false
 }
 
 /** Runs work, and throws a Fault in place of a failure that means that the database is away or cannot do it now. */
@@ -413,12 +426,14 @@ async function transact<T>(
     gathered?.finish()
     sendTogether(client)
     const sentMs = steadyClock()
-    await asks(commit(client, sent, committing?.boundMs))
-    if (notes.length > 0) memory?.noteCommit(account, notes, sentMs, steadyClock())
+    // One of which nothing is noted may have read alone: it must not make a server that lacks nothing look as if it did.
+    const asksForWrites = memory !== undefined && notes.length === 0
+    const hasWritten = await asks(commit(client, sent, { boundMs: committing?.boundMs, asksForWrites }))
+    if (hasWritten) memory?.noteCommit(account, notes, sentMs, steadyClock())
   } catch (error) {
     gathered?.drop()
     await client.query('rollback').catch(() => {})
-    throw failure ?? (isAfterFailure(error) ? firstFailure : error)
+    throw failure ?? (isAfterFailure(error) ? firstFailure : undefined) ?? error
   } finally {
     bound.clear()
   }

@@ -161,7 +161,13 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       db,
       reached(config, () => checkServesAccounts(db, config)),
     )
-    const settling = { processId: randomUUID(), memory, raiseNumbers: options.raiseNumbers, log: options.log }
+    const settling = {
+      processId: randomUUID(),
+      memory,
+      working: db,
+      raiseNumbers: options.raiseNumbers,
+      log: options.log,
+    }
     const met = await orClosed(db, meetAndSettle({ db, ...settling }, null))
     if (!isEmbedded && met.system !== undefined && met.timeline !== undefined) {
       const settle = async (timeline: number) => {

@@ -29,6 +29,9 @@ export type ServerClientConfig = pg.ClientConfig & {
   isUngated?: boolean | undefined
 }
 
+/** Options of our sessions that only read. */
+export const READING = '-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on'
+
 /** SQLSTATE of a warning. */
 const WARNING = '01000'
 
@@ -153,9 +156,9 @@ export class ServerClient extends pg.Client {
     Object.assign(this, { host, port })
   }
 
-  /** Returns whether it is a session of ours that only reads, which has set that itself. */
+  /** Returns whether it is a session of ours that only reads: an operator's options may name the same setting. */
   #isForReads(): boolean {
-    return /default_transaction_read_only/.test(String(this.#config.options))
+    return String(this.#config.options).includes(READING)
   }
 
   #takesWrites(): boolean {

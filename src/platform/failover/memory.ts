@@ -1,5 +1,6 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { ServerIdentity } from '../database/servers.ts'
+import { steadyClock } from '../steady-clock.ts'
 
 /**
  * Memory of this process: the last changes that it acknowledged and of the effects that left, so that after a failover somebody knows what is missing
@@ -41,6 +42,13 @@ export interface Effect {
 /** Change or numbers of a transaction, which are remembered once it is committed. */
 export type Notable = Change | NumbersGiven
 
+/** Effect that is about to leave, and is remembered as one that perhaps has until one of these is called. */
+export interface EffectUnderWay {
+  left(): void
+  /** Nothing has left. */
+  stayed(): void
+}
+
 /** A thing that is remembered, with the instants between which it was committed, or left, by the clock of the database's server. */
 export interface Remembered extends Change {
   kind: 'change' | 'effect'
@@ -49,6 +57,9 @@ export interface Remembered extends Change {
   sentMs: number
   answeredMs: number
 }
+
+/** A thing that a failover has lost, or perhaps has. */
+export type Missing = Remembered & { state: 'lost' | 'perhaps' }
 
 /** Knowledge of a process about the server before. */
 export interface ServerKnowledge {
@@ -108,18 +119,51 @@ class Bounds {
 const bytesOf = ({ operation, id, number }: Remembered): number =>
   ENTRY_BYTES + operation.length + (id?.length ?? 0) + (number?.length ?? 0)
 
-export class Memory {
-  readonly #bounds = new Bounds()
-  #server = ''
-  /** A ring: the oldest stands at `#first`. */
+/** The last entries of one kind; the oldest stands at `#first`. */
+class Ring {
   readonly #entries: (Remembered | undefined)[] = []
   #first = 0
   #count = 0
-  #bytes = 0
+  bytes = 0
+
+  add(one: Remembered): void {
+    if (this.#count === ENTRIES_MAX) this.forgetOldest()
+    this.#entries[(this.#first + this.#count) % ENTRIES_MAX] = one
+    this.#count += 1
+    this.bytes += bytesOf(one)
+  }
+
+  forgetOldest(): void {
+    const oldest = this.#entries[this.#first]
+    if (oldest) this.bytes -= bytesOf(oldest)
+    this.#entries[this.#first] = undefined
+    this.#first = (this.#first + 1) % ENTRIES_MAX
+    this.#count -= 1
+  }
+
+  *[Symbol.iterator](): Iterator<Remembered> {
+    for (let place = 0; place < this.#count; place += 1)
+      yield this.#entries[(this.#first + place) % ENTRIES_MAX] as Remembered
+  }
+}
+
+/** Before the first answer of the watch nothing can be dated. */
+export const NOT_REMEMBERED: EffectUnderWay = { left: () => {}, stayed: () => {} }
+
+export class Memory {
+  readonly #bounds = new Bounds()
+  #server = ''
+  readonly #changes = new Ring()
+  /** Of their own: many changes do not push out a charge. */
+  readonly #effects = new Ring()
+  /** Effects about which it is not known whether they have left: as many as calls are under way. */
+  readonly #underWay = new Set<Remembered>()
   #lastSentMs: number | null = null
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
   /** The position seen last on each of the last two timelines. */
   #seen: { timeline: number; position: string }[] = []
+  /** The last lossy failover: when it was settled, and what takes changes that are noted later though they began before. */
+  #failover: { settledMs: number; noteLater: (change: Missing) => void } | undefined
 
   /** Takes an answer of the watch. */
   noteExchange(
@@ -138,17 +182,38 @@ export class Memory {
     else this.#seen = [...this.#seen.slice(-1), { timeline, position: flushed }]
   }
 
-  /** Takes what a transaction left that was committed between two moments of the steady clock. */
+  /** Takes a transaction that wrote, committed between two moments of the steady clock, with what is to be remembered of it. */
   noteCommit(account: AccountId, notes: readonly Notable[], sentMs: number, answeredMs: number): void {
+    const earliest = this.#bounds.earliest(sentMs)
+    const latest = this.#bounds.latest(answeredMs)
+    const isKnown = earliest !== undefined && latest !== undefined
+    if (isKnown && earliest > (this.#lastSentMs ?? 0)) this.#lastSentMs = earliest
     for (const note of notes)
       if ('of' in note) this.#noteNumbers(account, note)
-      else this.#add({ ...note, kind: 'change', account, gatewayId: null }, sentMs, answeredMs)
+      else if (isKnown) {
+        const kind = { kind: 'change', account, gatewayId: null } as const
+        const change: Remembered = { ...note, ...kind, sentMs: earliest, answeredMs: latest }
+        this.#keep(this.#changes, change)
+        // The failover was met without it. Its parts may be on either server.
+        if (this.#failover && sentMs < this.#failover.settledMs)
+          this.#failover.noteLater({ ...change, state: 'perhaps' })
+      }
   }
 
-  /** Takes an effect that left between two moments of the steady clock. */
-  noteEffect({ account, operation, gatewayId, reference }: Effect, sentMs: number, answeredMs: number): void {
-    const effect = { operation, type: null, id: reference, number: null, account, gatewayId }
-    this.#add({ ...effect, kind: 'effect' }, sentMs, answeredMs)
+  /** Takes an effect that is about to leave at a moment of the steady clock. */
+  beginEffect({ account, operation, gatewayId, reference }: Effect, sentMs: number): EffectUnderWay {
+    const earliest = this.#bounds.earliest(sentMs)
+    if (earliest === undefined) return NOT_REMEMBERED
+    const about = { operation, type: null, id: reference, number: null, account, gatewayId }
+    const effect: Remembered = { ...about, kind: 'effect', sentMs: earliest, answeredMs: earliest }
+    this.#underWay.add(effect)
+    return {
+      left: () => {
+        if (!this.#underWay.delete(effect)) return
+        this.#keep(this.#effects, { ...effect, answeredMs: this.#latestOf(effect) })
+      },
+      stayed: () => void this.#underWay.delete(effect),
+    }
   }
 
   /** Returns what it knows of the server before one of a timeline. */
@@ -164,14 +229,25 @@ export class Memory {
     }
   }
 
-  /** Lists what was committed, or left, after an instant, or perhaps was. */
-  after(instantMs: number): (Remembered & { state: 'lost' | 'perhaps' })[] {
-    const found: (Remembered & { state: 'lost' | 'perhaps' })[] = []
-    for (let place = 0; place < this.#count; place += 1) {
-      const one = this.#entries[(this.#first + place) % ENTRIES_MAX] as Remembered
-      if (one.answeredMs > instantMs) found.push({ ...one, state: one.sentMs > instantMs ? 'lost' : 'perhaps' })
-    }
+  /** Lists what was committed, or left, after an instant, or perhaps was; where the instant is not known (null), all. */
+  after(instantMs: number | null): Missing[] {
+    const found: Missing[] = []
+    for (const ring of [this.#changes, this.#effects])
+      for (const one of ring)
+        if (instantMs === null || one.answeredMs > instantMs)
+          found.push({ ...one, state: instantMs !== null && one.sentMs > instantMs ? 'lost' : 'perhaps' })
+    for (const one of this.#underWay) found.push({ ...one, answeredMs: this.#latestOf(one), state: 'perhaps' })
     return found
+  }
+
+  /** Takes, after a lossy failover, a function for each change that is noted from now on and began before. */
+  noteLater(settledMs: number, noteLater: (change: Missing) => void): void {
+    this.#failover = { settledMs, noteLater }
+  }
+
+  /** Returns the latest instant that it can be now, for an effect that began before. */
+  #latestOf({ sentMs }: Remembered): number {
+    return Math.max(sentMs, this.#bounds.latest(steadyClock()) ?? sentMs)
   }
 
   #noteNumbers(account: AccountId, { of, number }: NumbersGiven): void {
@@ -188,23 +264,9 @@ export class Memory {
     }
   }
 
-  #add(entry: Omit<Remembered, 'sentMs' | 'answeredMs'>, sentMs: number, answeredMs: number): void {
-    const [earliest, latest] = [this.#bounds.earliest(sentMs), this.#bounds.latest(answeredMs)]
-    if (earliest === undefined || latest === undefined) return
-    const one: Remembered = { ...entry, sentMs: earliest, answeredMs: latest }
-    if (entry.kind === 'change' && earliest > (this.#lastSentMs ?? 0)) this.#lastSentMs = earliest
-    if (this.#count === ENTRIES_MAX) this.#forgetOldest()
-    this.#entries[(this.#first + this.#count) % ENTRIES_MAX] = one
-    this.#count += 1
-    this.#bytes += bytesOf(one)
-    while (this.#bytes > BYTES_MAX && this.#count > 0) this.#forgetOldest()
-  }
-
-  #forgetOldest(): void {
-    const oldest = this.#entries[this.#first]
-    if (oldest) this.#bytes -= bytesOf(oldest)
-    this.#entries[this.#first] = undefined
-    this.#first = (this.#first + 1) % ENTRIES_MAX
-    this.#count -= 1
+  #keep(ring: Ring, one: Remembered): void {
+    ring.add(one)
+    while (this.#changes.bytes + this.#effects.bytes > BYTES_MAX)
+      (this.#changes.bytes > this.#effects.bytes ? this.#changes : this.#effects).forgetOldest()
   }
 }

@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { Figure } from '../metrics.ts'
-import type { ServerKnowledge, Remembered } from './memory.ts'
+import type { Missing, ServerKnowledge } from './memory.ts'
 
 /** Statements of failovers: functions of the owner, for they are about all accounts. */
 
@@ -59,15 +59,11 @@ export const holdForFailover = (db: Unscoped) => db.value<bigint>(sql`select hol
 
 export const markSettled = (db: Unscoped, id: string) => db.rows(sql`select settle_failover(${id}::bigint)`)
 
-export const noteLosses = (
-  db: Unscoped,
-  id: string,
-  processId: string,
-  found: readonly (Remembered & { state: 'lost' | 'perhaps' })[],
-) => {
-  const notes = found.map(({ account, gatewayId, ...one }, position) => ({
+/** Writes notes down, the first in the place `first` of those of the process; a place that is taken keeps its note. */
+export const noteLosses = (db: Unscoped, id: string, processId: string, found: readonly Missing[], first = 0) => {
+  const notes = found.map(({ account, gatewayId, ...one }, place) => ({
     ...one,
-    position,
+    position: first + place,
     account: String(account),
     gateway: gatewayId === null ? null : String(gatewayId),
   }))

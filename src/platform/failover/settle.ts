@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
+import { steadyClock } from '../steady-clock.ts'
 import type { Memory } from './memory.ts'
 import {
   holdForFailover,
@@ -30,6 +31,8 @@ export interface SettleDeps {
   processId: string
   /** Left out where a process remembers nothing: the embedded database has no standby. */
   memory: Memory | undefined
+  /** The database of those who wait for this: by it is written what turns up after it is settled. */
+  working: Database
   raiseNumbers: RaiseNumbers
   log: SettleLog
 }
@@ -53,10 +56,32 @@ export async function meetAndSettle(deps: SettleDeps, timeline: number | null): 
   if (!met.isMove || !first.isMove) return met
   const isMine = timeline !== null
   if (met.isLossy && (!met.isSettled || (isMine && met.isOwnLoss))) await settleLoss(deps, met.id)
-  if (met.isLossy && isMine && met.replayedAtMs !== null)
-    await noteLosses(db.unscoped, met.id, processId, memory?.after(met.replayedAtMs) ?? [])
+  if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, met)
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
   return met
+}
+
+/** Writes down what is missing, and from then on what began before and is noted only later. */
+async function noteAll(
+  { db, working, processId, memory, log }: SettleDeps & { memory: Memory },
+  { id, replayedAtMs }: Pick<Extract<Met, { isMove: true }>, 'id' | 'replayedAtMs'>,
+): Promise<void> {
+  const found = memory.after(replayedAtMs)
+  const noted = noteLosses(db.unscoped, id, processId, found)
+  let position = found.length
+  memory.noteLater(steadyClock(), (change) => {
+    const place = position
+    position += 1
+    // Where the others could not be written, the next attempt lists this one, too.
+    noted
+      .then(() => noteLosses(working.unscoped, id, processId, [change], place))
+      .catch((error: unknown) =>
+        log.error(
+          `${change.operation} ${change.id ?? ''} may be lost by the failover, and could not be noted: ${String(error)}`,
+        ),
+      )
+  })
+  await noted
 }
 
 /** Does what a loss asks for: identifiers, numbers, holds. */

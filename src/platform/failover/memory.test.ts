@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { Memory } from './memory.ts'
+
+const SERVER = { system: 'one', startedAt: 'then', timeline: 1 }
+const NOON = Date.parse('2027-03-01T12:00:00.000Z')
+
+function dated(): Memory {
+  const memory = new Memory()
+  memory.noteExchange({ sentMs: 0, answeredMs: 1, databaseMs: NOON }, SERVER, '0/1000')
+  return memory
+}
+const change = (id: string) => ({ operation: 'addCustomer', type: 'customers', id, number: null })
+const charge = (reference: string) => ({ account: 1n, operation: 'charge', gatewayId: 3n, reference })
+
+test('any number of changes leaves the effects where they are, and the last changes', () => {
+  const memory = dated()
+  memory.beginEffect(charge('1'), 100).left()
+  for (let id = 0; id < 10_500; id += 1) memory.noteCommit(1n, [change(String(id))], 200, 201)
+  const found = memory.after(null)
+  expect(found.filter(({ kind }) => kind === 'effect').map(({ id }) => id)).toEqual(['1'])
+  const changes = found.filter(({ kind }) => kind === 'change')
+  expect(changes).toHaveLength(10_000)
+  expect(changes.at(-1)?.id).toBe('10499')
+})
+
+test('both kinds share the bounds of bytes: the one that takes more forgets', () => {
+  const memory = dated()
+  const long = 'x'.repeat(1_000)
+  for (let id = 0; id < 1_000; id += 1) memory.beginEffect(charge(`${id} ${long}`), 100).left()
+  for (let id = 0; id < 3_000; id += 1) memory.noteCommit(1n, [change(`${id} ${long}`)], 200, 201)
+  const found = memory.after(null)
+  const effects = found.filter(({ kind }) => kind === 'effect').length
+  const changes = found.length - effects
+  expect((changes + effects) * 1_120).toBeLessThan(2_000_000)
+  expect(Math.abs(changes - effects)).toBeLessThan(30)
+})
+
+test('an effect is one that perhaps left from before its call on, until it is known that it did not', () => {
+  const memory = dated()
+  const [going, gone, stayed] = ['1', '2', '3'].map((reference) => memory.beginEffect(charge(reference), 100))
+  gone?.left()
+  stayed?.stayed()
+  stayed?.left()
+  const states = () => memory.after(NOON + 50).map(({ id, state }) => [id, state])
+  expect(states()).toEqual([
+    ['2', 'lost'],
+    ['1', 'perhaps'],
+  ])
+  going?.left()
+  expect(states()).toEqual([
+    ['2', 'lost'],
+    ['1', 'lost'],
+  ])
+})
+
+test('every commit moves the last one, with something to remember or without', () => {
+  const memory = dated()
+  memory.noteCommit(1n, [], 300, 301)
+  const { lastSentMs } = memory.evidence(2)
+  expect(lastSentMs).toBeGreaterThan(NOON + 298)
+  expect(lastSentMs).toBeLessThan(NOON + 300)
+  memory.noteCommit(1n, [change('1')], 200, 201)
+  expect(memory.evidence(2).lastSentMs).toBe(lastSentMs)
+})
