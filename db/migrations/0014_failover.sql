@@ -13,11 +13,10 @@ create table failovers (
   is_known boolean not null default false,
   is_lossy boolean not null default false,
   skipped jsonb not null default '{}',
-  settled_at timestamp with time zone,
-  constraint failovers_place_key unique (system, timeline)
+  settled_at timestamp with time zone
 );
 alter table failovers enable row level security;
-comment on table failovers is 'Timelines of the server that were met; the first is no failover.';
+comment on table failovers is 'Timelines of the server that were met, the first of which is no failover, and losses that somebody declared later.';
 comment on column failovers.replayed_at is 'The last commit of the timeline before that this server has, by the clock of the server before.';
 comment on column failovers.seen_to is 'The furthest position of the log that a process saw on the server before.';
 comment on column failovers.is_known is 'A process remembered something of the server before, so that a loss would have been noticed.';
@@ -28,10 +27,12 @@ create table failover_calls (
   failover_id bigint not null references failovers,
   process_id uuid not null,
   called_at timestamp with time zone not null,
+  is_moving boolean not null,
   numbers jsonb not null,
   primary key (failover_id, process_id)
 );
 alter table failover_calls enable row level security;
+comment on column failover_calls.is_moving is 'The process worked on the server before; others know nothing of it.';
 comment on column failover_calls.numbers is 'The highest invoice and credit note number of each account that the process knows to be committed: [account, invoice, credit note].';
 
 create table failover_notes (
@@ -77,16 +78,21 @@ begin
   update failovers f set skipped = known where f.failover_id = failover;
 end $$;
 
--- Meets the server: `seen` is the furthest position of the log that the process saw on the one before, `last_sent` the begin of its last acknowledged
--- commit there (milliseconds since 1970, by the clock of that server), `known` its numbers. Null where it has none. Can be called again and again.
-create function moved_here(process uuid, seen text, last_sent double precision, known_numbers jsonb)
+-- Meets the server: `came_from` is the timeline that the process worked on until now, `seen` the furthest position of the log that it saw there, `last_sent`
+-- the begin of its last acknowledged commit (milliseconds since 1970, by the clock of that server), `known_numbers` its numbers. Null where it has none.
+-- Can be called again and again.
+create function moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb)
   returns jsonb language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 declare
   here_system text;
   here_timeline integer;
   met failovers;
+  -- The end of the timeline that the process came from: a position or an instant of that one says nothing about the end of a later one.
+  ended failovers;
+  is_same boolean;
   own_loss boolean;
   is_new boolean := false;
+  waited_from timestamp with time zone;
   wait_ms double precision := 0;
 begin
   begin
@@ -95,32 +101,51 @@ begin
   exception when insufficient_privilege then return jsonb_build_object('isMove', false);
   end;
   perform pg_advisory_xact_lock(7305861200415);
-  select * into met from failovers f where f.system = here_system order by f.timeline desc limit 1;
+  select * into met from failovers f where f.system = here_system order by f.timeline desc, f.failover_id desc limit 1;
   if met.failover_id is null or met.timeline < here_timeline then
     insert into failovers (system, timeline, from_timeline, met_at, replayed_to, replayed_at)
-      values (here_system, here_timeline, met.timeline, clock_timestamp(), pg_last_wal_replay_lsn()::text, pg_last_xact_replay_timestamp())
+      values (here_system, here_timeline, greatest(met.timeline, came_from), clock_timestamp(), pg_last_wal_replay_lsn()::text,
+        pg_last_xact_replay_timestamp())
       returning * into met;
-    is_new := true;
-    if met.from_timeline is not null then perform skip_sequences(met.failover_id, 10000, 10); end if;
+    is_new := met.from_timeline is not null;
     delete from failover_calls c where c.failover_id in (select f.failover_id from failovers f where f.met_at < clock_timestamp() - interval '90 days');
+  elsif met.timeline = here_timeline and met.from_timeline is null and came_from < here_timeline then
+    -- Who met it first knew of none before: the rows of that one are lost with the rest.
+    update failovers f set from_timeline = came_from, met_at = clock_timestamp() where f.failover_id = met.failover_id returning * into met;
+    is_new := true;
   end if;
   if met.from_timeline is null or met.timeline <> here_timeline then
     return jsonb_build_object('isMove', false, 'system', here_system, 'timeline', here_timeline);
   end if;
-  insert into failover_calls (failover_id, process_id, called_at, numbers)
-    values (met.failover_id, process, clock_timestamp(), coalesce(known_numbers, '[]')) on conflict do nothing;
-  own_loss := coalesce(seen::pg_lsn > met.replayed_to::pg_lsn, false)
-    or coalesce(last_sent > extract(epoch from met.replayed_at) * 1000, false);
+  if is_new then perform skip_sequences(met.failover_id, 10000, 10); end if;
+  insert into failover_calls (failover_id, process_id, called_at, is_moving, numbers)
+    values (met.failover_id, process, clock_timestamp(), came_from is not null, coalesce(known_numbers, '[]')) on conflict do nothing;
+
+  select * into ended from failovers f where f.system = here_system and f.timeline > came_from order by f.timeline, f.failover_id limit 1;
+  -- A timeline in between that nobody met: where the one of this process ended, nobody knows.
+  if ended.timeline > came_from + 1 then ended := null; end if;
+  is_same := coalesce(ended.timeline = here_timeline, false);
+  own_loss := (seen is not null or last_sent is not null)
+    and (ended.failover_id is null or coalesce(seen::pg_lsn > ended.replayed_to::pg_lsn, false)
+      or coalesce(last_sent > extract(epoch from ended.replayed_at) * 1000, false));
   update failovers f set is_lossy = f.is_lossy or own_loss,
-         is_known = f.is_known or (f.replayed_to is not null and (seen is not null or last_sent is not null)),
-         seen_to = greatest(f.seen_to::pg_lsn, seen::pg_lsn)::text
+         is_known = f.is_known or own_loss or (ended.replayed_to is not null and (seen is not null or last_sent is not null)),
+         seen_to = case when is_same then greatest(f.seen_to::pg_lsn, seen::pg_lsn)::text else f.seen_to end
    where f.failover_id = met.failover_id returning * into met;
-  if exists (select 1 from processes p where p.seen_at > clock_timestamp() - interval '60 seconds'
-              and not exists (select 1 from failover_calls c where c.failover_id = met.failover_id and c.process_id = p.process_id)) then
-    wait_ms := greatest(0, 3000 - extract(epoch from clock_timestamp() - met.met_at) * 1000);
+
+  -- Processes that worked on the server before know something; one that did not, as a command, must not use up their time.
+  select min(c.called_at) into waited_from from failover_calls c where c.failover_id = met.failover_id and c.is_moving;
+  if waited_from is null and met.met_at > clock_timestamp() - interval '60 seconds' then
+    select c.called_at into waited_from from failover_calls c where c.failover_id = met.failover_id and c.process_id = process;
+  end if;
+  -- Who was live is judged by what this server has. Where that lacks something it may lack processes, too.
+  if met.is_lossy or exists (
+      select 1 from processes p where p.seen_at > coalesce(met.replayed_at - interval '60 seconds', clock_timestamp() - interval '1 day')
+         and not exists (select 1 from failover_calls c where c.failover_id = met.failover_id and c.process_id = p.process_id)) then
+    wait_ms := greatest(0, 3000 - coalesce(extract(epoch from clock_timestamp() - waited_from) * 1000, 3000));
   end if;
   return jsonb_build_object('isMove', true, 'isNew', is_new, 'id', met.failover_id::text, 'system', here_system, 'timeline', here_timeline, 'isLossy', met.is_lossy,
-    'isOwnLoss', own_loss, 'isKnown', met.is_known, 'isSettled', met.settled_at is not null, 'replayedAtMs', extract(epoch from met.replayed_at) * 1000,
+    'isOwnLoss', own_loss, 'isKnown', met.is_known, 'isSettled', met.settled_at is not null, 'replayedAtMs', extract(epoch from ended.replayed_at) * 1000,
     'bytesLost', case when met.is_lossy then greatest(0, met.seen_to::pg_lsn - met.replayed_to::pg_lsn) end, 'waitMs', wait_ms);
 end $$;
 
@@ -184,17 +209,24 @@ begin
     from failover_notes n where n.failover_id = failover order by n.account_id, n.sent_at, n.process_id, n.position;
 end $$;
 
--- Declares the newest failover a lossy one, where no process could tell; makes one of the present timeline where none was met. Returns it.
+-- Declares a loss that no process could tell. Rule: the newest failover is meant while it is open or of the last hour; else this is a loss of its own, of
+-- the present timeline, as where a copy was put back, and what that failover did for sequences is used up. Returns it.
 create function declare_loss()
   returns bigint language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 declare
-  newest bigint;
+  newest failovers;
 begin
   perform pg_advisory_xact_lock(7305861200415);
-  select f.failover_id into newest from failovers f order by f.met_at desc, f.failover_id desc limit 1;
-  update failovers f set is_lossy = true, from_timeline = coalesce(f.from_timeline, f.timeline), met_at = case when f.from_timeline is null then clock_timestamp() else f.met_at end
-   where f.failover_id = newest;
-  return newest;
+  select * into newest from failovers f order by f.met_at desc, f.failover_id desc limit 1;
+  if (newest.settled_at is not null or not newest.is_lossy) and greatest(newest.met_at, newest.settled_at) < clock_timestamp() - interval '1 hour' then
+    insert into failovers (system, timeline, from_timeline, met_at, is_lossy)
+      values (newest.system, newest.timeline, newest.timeline, clock_timestamp(), true) returning * into newest;
+  else
+    update failovers f set is_lossy = true, from_timeline = coalesce(f.from_timeline, f.timeline),
+           met_at = case when f.from_timeline is null then clock_timestamp() else f.met_at end
+     where f.failover_id = newest.failover_id;
+  end if;
+  return newest.failover_id;
 end $$;
 
 -- Sets each sequence so much further than it was when the server was met, where that is further than it is.

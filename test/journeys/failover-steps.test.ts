@@ -5,8 +5,8 @@ import { startTestService, type TestClient } from '../support/app.ts'
 import { withOwner } from '../support/owner-client.ts'
 import { raiseNumbersAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { Database } from '../../src/platform/database/database.ts'
-import { Memory } from '../../src/platform/failover/memory.ts'
-import { listFailoverNotes, listFailovers } from '../../src/platform/failover/queries.ts'
+import { Memory, type ServerKnowledge } from '../../src/platform/failover/memory.ts'
+import { declareLoss, listFailoverNotes, listFailovers, meetServer } from '../../src/platform/failover/queries.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
@@ -15,7 +15,7 @@ import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { ServerClient } from '../../src/platform/database/server-client.ts'
 import { serversFor } from '../../src/platform/database/servers.ts'
 import { sql } from '../../src/platform/database/sql.ts'
-import { meetAndSettle, type SettleDeps } from '../../src/platform/failover/settle.ts'
+import { meetAndSettle, type SettleDeps, settleLoss } from '../../src/platform/failover/settle.ts'
 
 /** The steps of a lossy failover: each can be done again, by whichever process comes next. */
 
@@ -40,11 +40,43 @@ const takeOver = async () => {
     null,
   )
   await withOwner(service.connection, (owner) =>
-    owner.query('update failovers set replayed_to = $1, replayed_at = $2 where from_timeline is not null', [
-      '0/1000',
+    owner.query(`update failovers set replayed_to = '0/1000', replayed_at = $1 where from_timeline is not null`, [
       REPLAYED,
     ]),
   )
+  // The others had their time.
+  await called({ isMoving: true, secondsAgo: 60 })
+}
+
+/** Does statements as the owner, who alone may write these tables. */
+const owned = (...statements: string[]) =>
+  withOwner(service.connection, async (owner) => {
+    for (const statement of statements) await owner.query(statement)
+  })
+
+/** Another process has called before. */
+const called = ({ isMoving, secondsAgo }: { isMoving: boolean; secondsAgo: number }) =>
+  owned(`insert into failover_calls (failover_id, process_id, called_at, is_moving, numbers)
+           select failover_id, gen_random_uuid(), clock_timestamp() - make_interval(secs => ${secondsAgo}), ${isMoving}, '[]'
+             from failovers where from_timeline is not null`)
+
+const ROW_OF_PROCESS = `insert into processes (process_id, kind, host, pid, version, schema, state, started_at, seen_at, log_level, settings)
+  select gen_random_uuid(), 'serve', 'host', 1, 'test', 1, 'ready', now(),`
+/** The last commit that is here is an hour old, and a process was seen so long before it. */
+const processSeen = (secondsBefore: number) =>
+  owned(
+    'delete from processes',
+    `update failovers set replayed_at = now() - interval '1 hour'`,
+    `${ROW_OF_PROCESS} now() - interval '1 hour' - make_interval(secs => ${secondsBefore}), 'info', '{}'`,
+  )
+
+const NOTHING: ServerKnowledge = { seen: null, lastSentMs: null, numbers: [] }
+
+/** Meets the server once, as a new process that came from a timeline. */
+async function meet(before: number | null, knows: Partial<ServerKnowledge> = {}) {
+  const met = await meetServer(db.unscoped, randomUUID(), before, { ...NOTHING, ...knows })
+  if (!met.isMove) throw new Error('no move')
+  return met
 }
 
 /** A process that acknowledged a change after that commit, and numbers up to 40 and 9. */
@@ -143,10 +175,10 @@ test.each([1, 2, 3, 4, 5, 6])(
     const client = await liveShop()
     await takeOver()
     const own = depsOf(client, { db: dying(count) })
-    await expect(meetAndSettle(own, 1)).rejects.toThrow('killed')
-    await meetAndSettle({ ...own, db }, 1)
+    await expect(meetAndSettle(own, 0)).rejects.toThrow('killed')
+    await meetAndSettle({ ...own, db }, 0)
     expect(await found(client)).toEqual(SETTLED)
-    await meetAndSettle({ ...own, db }, 1)
+    await meetAndSettle({ ...own, db }, 0)
     expect(await found(client)).toEqual(SETTLED)
     const raised = (await client.get('/v1/events?page_size=100')).body.filter(({ Type }: any) => /raised/.test(Type))
     expect(raised.map(({ Type, Actor }: any) => [Type, Actor])).toEqual([
@@ -159,7 +191,7 @@ test.each([1, 2, 3, 4, 5, 6])(
 test('a process that knows nothing finishes what one that was killed has begun, and a later start begins nothing anew', async () => {
   const client = await liveShop()
   await takeOver()
-  await expect(meetAndSettle(depsOf(client, { db: dying(1) }), 1)).rejects.toThrow('killed')
+  await expect(meetAndSettle(depsOf(client, { db: dying(1) }), 0)).rejects.toThrow('killed')
   await meetAndSettle(depsOf(client, { memory: undefined }), null)
   expect(await found(client)).toEqual({ ...SETTLED, notes: [] })
   await withOwner(service.connection, (owner) => owner.query('update gateways set held_for = null'))
@@ -176,7 +208,7 @@ test('where the server has all that a process remembers, sequences go 10,000 fur
     ]),
   )
   const said: string[] = []
-  await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 1)
+  await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 0)
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
   expect(await found(client)).toMatchObject({ isLossy: false, skipped: 10_000, accounts: 10, held: [null], notes: [] })
 })
@@ -201,7 +233,7 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
   const refusal: Outcome = { kind: 'declined', code: null, reason: 'No', isFinal: true } as never
   answers.get('13')?.(refusal)
   await declined
-  await meetAndSettle(depsOf(client, { memory }), 1)
+  await meetAndSettle(depsOf(client, { memory }), 0)
   const notes = [...SETTLED.notes, 'effect charge 14 perhaps']
   expect((await found(client)).notes.toSorted()).toEqual(notes.toSorted())
   answers.get('14')?.({ kind: 'succeeded', gatewayReference: 'book', on: '2027-03-01' })
@@ -217,7 +249,7 @@ test('a change that began before the failover and is noted after it is written d
   await takeOver()
   const memory = remembering(client.id)
   const began = steadyClock()
-  await meetAndSettle(depsOf(client, { memory }), 1)
+  await meetAndSettle(depsOf(client, { memory }), 0)
   const change = (id: string) => ({ operation: 'importCustomers', type: 'customers', id, number: null })
   memory.noteCommit(client.id, [change('8')], began, steadyClock())
   memory.noteCommit(client.id, [change('9')], steadyClock() + 1, steadyClock() + 1)
@@ -231,7 +263,7 @@ test('where the server does not tell its last commit, all that is remembered is 
   await withOwner(service.connection, (owner) =>
     owner.query('update failovers set replayed_at = null where from_timeline is not null'),
   )
-  await meetAndSettle(depsOf(client), 1)
+  await meetAndSettle(depsOf(client), 0)
   expect((await found(client)).notes.toSorted()).toEqual([
     'change addCustomer 5 perhaps',
     'change addCustomer 6 perhaps',
@@ -248,12 +280,12 @@ test('a commit of which nothing is noted counts as one that may be lost, and one
   const db = remembered(memory)
   const [{ gatewayID }] = (await client.get('/v1/gateways')).body
   await db.transaction(client.id, (tx) => tx.rows(sql`select 1 from gateways where account_id = ${tx.account}`))
-  expect(memory.evidence(1).lastSentMs).toBeNull()
+  expect(memory.evidence(0).lastSentMs).toBeNull()
   await db.transaction(client.id, (tx) =>
     tx.rows(sql`
       update gateways set friendly_name = 'Other' where account_id = ${tx.account} and gateway_id = ${BigInt(gatewayID)} returning 1`),
   )
-  expect(memory.evidence(1).lastSentMs).toBeGreaterThan(Date.parse(REPLAYED))
+  expect(memory.evidence(0).lastSentMs).toBeGreaterThan(Date.parse(REPLAYED))
 })
 
 test('a session that may write waits until a failover is settled, also where options of an operator name what a reading one sets', async () => {
@@ -266,11 +298,97 @@ test('a session that may write waits until a failover is settled, also where opt
   }
   const { system, timeline } = await connected({})
   const settled: number[] = []
-  serversFor(config).settleFrom({ system: system ?? '', timeline: (timeline ?? 0) - 1 }, async (met) => {
-    settled.push(met)
+  serversFor(config).settleFrom({ system: system ?? '', timeline: (timeline ?? 0) - 1 }, async (before) => {
+    settled.push(before)
   })
   await connected(clientConfig(service.connection, APP_ROLE, 'reads'))
   expect(settled).toEqual([])
   await connected({ options: `-c default_transaction_read_only=off ${config.options}` })
-  expect(settled).toEqual([timeline])
+  expect(settled).toEqual([(timeline ?? 0) - 1])
+})
+
+test('who is waited for is judged by the last commit that is here, and where something is lost everybody is', async () => {
+  await takeOver()
+  await owned('delete from failover_calls')
+  await processSeen(90)
+  expect(await meet(0)).toMatchObject({ isLossy: false, waitMs: 0 })
+  await processSeen(30)
+  expect((await meet(0)).waitMs).toBeGreaterThan(2_000)
+  await owned('update failovers set replayed_at = null', `update processes set seen_at = now() - interval '20 hours'`)
+  expect((await meet(0)).waitMs).toBeGreaterThan(2_000)
+  // The server may lack the row of a process, too.
+  await owned('delete from processes')
+  const lossy = await meet(0, { seen: '0/2000' })
+  expect(lossy.isLossy).toBe(true)
+  expect(lossy.waitMs).toBeGreaterThan(2_000)
+})
+
+test('the time of the others begins with the first process that worked on the server before; a start waits its own', async () => {
+  await takeOver()
+  await owned('delete from failover_calls', `update failovers set met_at = now() - interval '5 seconds'`)
+  await processSeen(30)
+  await called({ isMoving: false, secondsAgo: 5 })
+  expect((await meet(null)).waitMs).toBeGreaterThan(2_000)
+  expect((await meet(0)).waitMs).toBeGreaterThan(2_000)
+  await owned('delete from failover_calls', `update failovers set met_at = now() - interval '2 minutes'`)
+  expect((await meet(null)).waitMs).toBe(0)
+  await called({ isMoving: true, secondsAgo: 5 })
+  expect((await meet(0)).waitMs).toBe(0)
+  await owned('delete from processes')
+})
+
+test.each([
+  ['a process', []],
+  ['a start, then a process', [null]],
+])('where the rows of the timeline before are lost with the rest, %s meets a failover', async (_, earlier) => {
+  await owned('delete from failover_notes', 'delete from failover_calls', 'delete from failovers')
+  for (const before of earlier)
+    expect(await meetServer(db.unscoped, randomUUID(), before, NOTHING)).toMatchObject({ isMove: false })
+  await owned(`update failovers set replayed_to = '0/1000'`)
+  expect(await meet(0, { seen: '0/2000' })).toMatchObject({ isNew: true, isLossy: earlier.length > 0 })
+  const [failover] = await listFailovers(db.unscoped)
+  expect(failover).toMatchObject({ fromTimeline: 0 })
+  const [before = 0, after = 0] = failover?.skipped['customers_customer_id_seq'] ?? []
+  expect(after - before).toBe(10_000)
+})
+
+test('what a process knows that slept through two failovers is judged by the first of them, and without that one counts as lost', async () => {
+  await takeOver()
+  await owned(
+    `update failovers set timeline = -1 where from_timeline is null`,
+    `update failovers set replayed_to = '0/9000', replayed_at = now() where from_timeline is not null`,
+    `insert into failovers (system, timeline, from_timeline, met_at, replayed_to, replayed_at)
+       select system, 0, -1, now() - interval '1 hour', '0/1000', now() - interval '1 hour' from failovers where from_timeline is not null`,
+  )
+  const hoursAgo = (count: number) => Date.now() - count * 3_600_000
+  expect(await meet(0, { seen: '0/2000', lastSentMs: hoursAgo(0.5) })).toMatchObject({ isOwnLoss: false })
+  expect(await meet(-1, { seen: '0/900', lastSentMs: hoursAgo(2) })).toMatchObject({ isOwnLoss: false })
+  expect(await meet(-1, { lastSentMs: hoursAgo(0.5) })).toMatchObject({ isOwnLoss: true })
+  expect(await meet(-1, { seen: '0/2000' })).toMatchObject({ isOwnLoss: true, bytesLost: 0 })
+  await owned('delete from failovers where timeline = 0')
+  expect(await meet(-1, { seen: '0/900' })).toMatchObject({ isOwnLoss: true, replayedAtMs: null })
+  expect(await meet(-1)).toMatchObject({ isOwnLoss: false })
+})
+
+test('a loss that is declared long after the last failover is one of its own, whose sequences go further from where they are', async () => {
+  await takeOver()
+  const declare = async () => {
+    const id = await declareLoss(db.unscoped)
+    await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(id))
+    return id
+  }
+  const first = await declare()
+  expect(await declare()).toBe(first)
+  await owned(`update failovers set met_at = now() - interval '2 hours', settled_at = now() - interval '2 hours'`)
+  await owned(`select setval('customers_customer_id_seq', 3000000)`)
+  const second = await declare()
+  expect(second).toBeGreaterThan(first)
+  expect(await declare()).toBe(second)
+  expect((await listFailovers(db.unscoped)).at(-1)).toMatchObject({
+    id: second,
+    isLossy: true,
+    skipped: { customers_customer_id_seq: [3_000_000, 4_000_000] },
+  })
+  // A failover that is only met a second time stays what it is.
+  expect(await meet(null)).toMatchObject({ id: String(second), isSettled: true, isNew: false })
 })

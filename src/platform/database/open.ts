@@ -170,9 +170,9 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     }
     const met = await orClosed(db, meetAndSettle({ db, ...settling }, null))
     if (!isEmbedded && met.system !== undefined && met.timeline !== undefined) {
-      const settle = async (timeline: number) => {
+      const settle = async (before: number) => {
         const own = openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
-        await meetAndSettle({ db: own, ...settling }, timeline).finally(() => own.close())
+        await meetAndSettle({ db: own, ...settling }, before).finally(() => own.close())
       }
       serversFor(clientConfig(home.connection, roles.app)).settleFrom(
         { system: met.system, timeline: met.timeline },

@@ -25,8 +25,8 @@ export interface ServerAnswer {
 /** Asks one server, by an address of it alone. Throws if it does not answer or takes no writes. */
 export type Ask = (address: string) => Promise<ServerAnswer>
 
-/** Settles what a failover to a server of this timeline has lost. */
-export type Settle = (timeline: number) => Promise<void>
+/** Settles what a failover has lost; `before` is the timeline up to which everything was settled. */
+export type Settle = (before: number) => Promise<void>
 
 /** A connection to one of the servers. */
 export interface ServerLink {
@@ -110,7 +110,7 @@ export class Servers {
     const state = this.#settling
     if (!state || timeline === null || system !== state.settled.system || timeline <= state.settled.timeline) return
     state.under ??= state
-      .settle(timeline)
+      .settle(state.settled.timeline)
       .then(() => void (state.settled = { system, timeline }))
       .finally(() => (state.under = undefined))
     await state.under

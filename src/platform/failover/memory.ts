@@ -79,6 +79,8 @@ export interface SteadyExchange {
 }
 
 const EXCHANGES_KEPT = 5
+/** Servers of higher timelines can be seen before anything is settled there. */
+const TIMELINES_KEPT = 4
 /** By how much two clocks may drift from each other. */
 const DRIFT = 0.0005
 
@@ -160,7 +162,7 @@ export class Memory {
   readonly #underWay = new Set<Remembered>()
   #lastSentMs: number | null = null
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
-  /** The position seen last on each of the last two timelines. */
+  /** The position seen last on each of the last timelines. */
   #seen: { timeline: number; position: string }[] = []
   /** The last lossy failover: when it was settled, and what takes changes that are noted later though they began before. */
   #failover: { settledMs: number; noteLater: (change: Missing) => void } | undefined
@@ -179,7 +181,7 @@ export class Memory {
     if (timeline === null || flushed === null) return
     const last = this.#seen.at(-1)
     if (last?.timeline === timeline) last.position = flushed
-    else this.#seen = [...this.#seen.slice(-1), { timeline, position: flushed }]
+    else this.#seen = [...this.#seen.slice(1 - TIMELINES_KEPT), { timeline, position: flushed }]
   }
 
   /** Takes a transaction that wrote, committed between two moments of the steady clock, with what is to be remembered of it. */
@@ -216,10 +218,10 @@ export class Memory {
     }
   }
 
-  /** Returns what it knows of the server before one of a timeline. */
+  /** Returns what it knows of the server of a timeline that it has worked on until now. */
   evidence(timeline: number): ServerKnowledge {
     return {
-      seen: this.#seen.findLast((one) => one.timeline < timeline)?.position ?? null,
+      seen: this.#seen.findLast((one) => one.timeline === timeline)?.position ?? null,
       lastSentMs: this.#lastSentMs,
       numbers: [...this.#numbers].map(([account, { invoice, creditNote }]) => [
         String(account),

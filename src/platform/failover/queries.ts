@@ -26,20 +26,22 @@ export type Met =
       isKnown: boolean
       /** Identifiers, numbers and holds are done. */
       isSettled: boolean
-      /** The last commit of the server before that is here, in milliseconds since 1970; null: nobody knows. */
+      /** The last commit of the timeline that this process came from that is here, in milliseconds since 1970; null: nobody knows. */
       replayedAtMs: number | null
       bytesLost: number | null
       /** How long others may take to call, from now on. */
       waitMs: number
     }
 
+/** Meets the server; `before` is the timeline that the process worked on until now, null at a start. */
 export const meetServer = (
   db: Unscoped,
   processId: string,
+  before: number | null,
   { seen, lastSentMs, numbers }: ServerKnowledge,
 ): Promise<Met> =>
   db.value<Met>(sql`
-    select moved_here(${processId}::uuid, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb) as "met"`)
+    select moved_here(${processId}::uuid, ${before}::integer, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb) as "met"`)
 
 /** The highest numbers of an account that any process knows; 0: none. */
 export interface KnownNumbers {

@@ -41,20 +41,22 @@ const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [] }
 
 /**
  * Meets the server, and returns its place once this process may write there: the others have had their time to show what they know, and where anything is
- * lost, identifiers, numbers and holds are done. Each step can be done again, by any process; `timeline` is that of the server, null at a start.
+ * lost, identifiers, numbers and holds are done. Each step can be done again, by any process; `before` is the timeline that this one worked on until now,
+ * null at a start.
  */
-export async function meetAndSettle(deps: SettleDeps, timeline: number | null): Promise<Met> {
+export async function meetAndSettle(deps: SettleDeps, before: number | null): Promise<Met> {
   const { db, processId, memory } = deps
-  const evidence = timeline === null ? NOTHING_KNOWN : (memory?.evidence(timeline) ?? NOTHING_KNOWN)
-  const first = await meetServer(db.unscoped, processId, evidence)
+  const evidence = before === null ? NOTHING_KNOWN : (memory?.evidence(before) ?? NOTHING_KNOWN)
+  const first = await meetServer(db.unscoped, processId, before, evidence)
   let met = first
   // Numbers that others know count, so all are waited for, also where the loss is known.
   while (met.isMove && met.waitMs > 0 && !met.isSettled) {
     await delay(Math.min(AGAIN_MS, met.waitMs))
-    met = await meetServer(db.unscoped, processId, evidence)
+    // Its numbers were taken by the first call.
+    met = await meetServer(db.unscoped, processId, before, { ...evidence, numbers: [] })
   }
   if (!met.isMove || !first.isMove) return met
-  const isMine = timeline !== null
+  const isMine = before !== null
   if (met.isLossy && (!met.isSettled || (isMine && met.isOwnLoss))) await settleLoss(deps, met.id)
   if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, met)
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
