@@ -37,6 +37,7 @@ test('a test account starts with its sandbox, a live one without a gateway', asy
       isFourEyes: false,
       CurrencyCodes: ['EUR', 'USD'],
       DebitMethods: ['debit_order', 'ach', 'sepa'],
+      HeldFor: null,
     },
   ])
   const [{ Type, Record }] = (await client.get('/v1/events?type=gateway.created')).body
