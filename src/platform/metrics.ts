@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from './database/database.ts'
+import { answersSince } from './database/watch.ts'
 import { LONG_KINDS } from './long/kinds.ts'
-import type { SteadyClock } from './steady-clock.ts'
+import { type SteadyClock, steadyClock } from './steady-clock.ts'
 import { within } from './within.ts'
 
 /** Metrics of the service for /metrics, without anything about an account. Labels take few values, all of them known beforehand. */
@@ -258,7 +259,9 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       // A folder that does not answer is as good as an empty one.
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
       const found = await figures()
-      up.set(found ? 1 : 0)
+      // What a process is too old to ask for is no outage.
+      const answers = db.admission.state === 'outdated' && answersSince(db.readiness(), steadyClock() - FIGURES_WAIT_MS)
+      up.set(found || answers ? 1 : 0)
       maintenance.set(db.admission.state === 'maintenance' ? 1 : 0)
       const { clockOffsetMs, moves: moved, waitsForStandby } = db.readiness()
       clockOffset.set(clockOffsetMs / 1000)

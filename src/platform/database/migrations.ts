@@ -94,10 +94,15 @@ export async function readApplied(client: pg.Client): Promise<AppliedMigration[]
 }
 
 async function listApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  await client.query(`
-    create table if not exists perennial.migrations (
-      version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
-    alter table perennial.migrations enable row level security`)
+  const { rows: there } = await client.query<{ is: boolean }>(
+    `select to_regclass('perennial.migrations') is not null as "is"`,
+  )
+  // Not again and again: while no standby acknowledges, each commit waits, and a start that has nothing to change does too.
+  if (!there[0]?.is)
+    await client.query(`
+      create table if not exists perennial.migrations (
+        version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
+      alter table perennial.migrations enable row level security`)
   const { rows } = await client.query(
     `select 1 from pg_attribute where attrelid = 'perennial.migrations'::regclass and attname = 'least'`,
   )

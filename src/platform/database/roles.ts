@@ -150,7 +150,12 @@ async function ensureSchema(client: pg.Client, login: Login, owner: string): Pro
     )
   }
   if (!rows[0]) await client.query(`create schema if not exists perennial authorization ${pg.escapeIdentifier(owner)}`)
-  await client.query(`grant usage on schema perennial to ${APP_ROLE}`)
+  // Not again and again: while no standby acknowledges, each commit waits, and commands that only read do too.
+  const { rows: rights } = await client.query<{ can: boolean }>(
+    `select has_schema_privilege($1, 'perennial', 'usage') as can`,
+    [APP_ROLE],
+  )
+  if (!rights[0]?.can) await client.query(`grant usage on schema perennial to ${APP_ROLE}`)
 }
 
 async function checkAppRole(client: pg.Client): Promise<void> {
