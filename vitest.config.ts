@@ -4,7 +4,7 @@ import { BUILT, builtModules } from './test/support/built-modules.ts'
 
 /**
  * fast: no database. database: one cloned from a template per test file, on one embedded server a run.
- * embedded: starts and kills servers of its own.
+ * cluster: a coordinator and workers of Citus for the run. embedded: starts and kills servers of its own.
  */
 const DATABASE = [
   'src/features/**/*.test.ts',
@@ -18,7 +18,7 @@ const DATABASE = [
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
 const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']
 
-/** Files that need no database of their own: the judges of the cluster, and lives of accounts, walls and operations on it. */
+/** Statements and `perennial distribute`, on servers of Citus. */
 const ON_CLUSTER = ['test/cluster/**/*.test.ts']
 
 /** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */

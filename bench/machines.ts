@@ -34,29 +34,29 @@ async function withMachines<T>(wish: Omit<MachinesWish, 'root'>, work: (machines
 const EVENTS: Record<string, (machines: Machines) => Promise<void>> = {
   'serve killed': async (machines) => {
     const name = machines.serves[random(machines.serves.length)] ?? ''
-    await machines.end(name, 'SIGKILL')
+    await machines.processes.end(name, 'SIGKILL')
     await machines.startProcess(name)
   },
   'work killed': async (machines) => {
     const name = machines.works[random(machines.works.length)] ?? ''
-    await machines.end(name, 'SIGKILL')
+    await machines.processes.end(name, 'SIGKILL')
     await machines.startProcess(name)
   },
   'serve drained': async (machines) => {
     const name = machines.serves[random(machines.serves.length)] ?? ''
-    const code = await machines.end(name, 'SIGTERM')
+    const code = await machines.processes.end(name, 'SIGTERM')
     machines.tally.check(code === 0, `${name} ended with ${code}`)
     await machines.startProcess(name)
   },
   'failed over': async (machines) => {
-    const former = machines.freeze()
+    const former = machines.servers.freeze()
     await delay(random(PAUSE_MAX_MS))
-    await machines.failOver()
+    await machines.servers.failOver()
     await machines.untilAnswered(50)
     await former.thaw()
     await machines.untilAnswered(20)
     machines.tally.check((await former.usersSince()) === 0, 'a former primary is used')
-    await machines.rejoin(former)
+    await machines.servers.rejoin(former)
   },
   maintenance: async (machines) => {
     await machines.command('maintenance', 'on')
@@ -114,7 +114,7 @@ async function benchDrain(machines: Machines, stops: number): Promise<number> {
   const before = [...machines.balancer.cuts.values()].reduce((sum, one) => sum + one, 0)
   for (let n = 0; n < stops; n += 1) {
     const name = machines.serves[n % machines.serves.length] ?? ''
-    await machines.end(name, 'SIGTERM')
+    await machines.processes.end(name, 'SIGTERM')
     await machines.startProcess(name)
     await machines.until(() => machines.balancer.ready().includes(name))
   }
@@ -126,7 +126,10 @@ async function benchDrain(machines: Machines, stops: number): Promise<number> {
 /** CPU-seconds of a write by 24 callers over so many services. */
 async function cpuOfWrite(machines: Machines, addresses: readonly string[], seconds: number): Promise<number> {
   const cpu = () =>
-    machines.serves.reduce((sum, name) => sum + cpuOfProcess(machines.pid(name)), cpuOfTree(machines.postmaster))
+    machines.serves.reduce(
+      (sum, name) => sum + cpuOfProcess(machines.processes.pid(name)),
+      cpuOfTree(machines.servers.postmaster),
+    )
   const until = performance.now() + seconds * 1_000
   const before = cpu()
   let writes = 0
@@ -144,10 +147,10 @@ async function cpuOfWrite(machines: Machines, addresses: readonly string[], seco
 /** CPU-seconds a second of a service that nobody asks for anything, and that nobody has asked yet. */
 async function cpuOfIdle(machines: Machines, seconds: number): Promise<number> {
   await machines.balancer.close()
-  await machines.end('serve0', 'SIGKILL')
+  await machines.processes.end('serve0', 'SIGKILL')
   await machines.startProcess('serve0')
   await delay(seconds * 250)
-  const pid = machines.pid('serve0')
+  const pid = machines.processes.pid('serve0')
   const before = cpuOfProcess(pid)
   await delay(seconds * 1_000)
   return (cpuOfProcess(pid) - before) / seconds

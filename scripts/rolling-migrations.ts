@@ -35,11 +35,13 @@ export const statementsIn = (text: string): string[] =>
 /** Splits the clauses of an ALTER TABLE: commas within brackets part nothing. */
 const clausesOf = (text: string): string[] => text.split(/,(?![^(]*\))/).map((clause) => clause.trim())
 
+/** None of the words behind a column's name by which PostgreSQL writes or reads every row, and keeps others waiting meanwhile. */
+const FREE = String.raw`(?![\w ]*\b(?:references|check|unique|primary|generated|(?:small|big)?serial\d?)\b)`
+const ADDED = String.raw`add (?:column )?(?:if not exists )?(?!constraint )\w+ ${FREE}`
 const ADDED_COLUMN = new RegExp(
-  String.raw`^add (?:column )?(?:if not exists )?\w+ [\w ]+?(?:\[\]|\([\d, ]+\))?(?: not null)? default ${CONSTANT}(?: not null)?$`,
+  String.raw`^${ADDED}[\w ]+?(?:\[\]|\([\d, ]+\))?(?: not null)? default ${CONSTANT}(?: not null)?$`,
 )
-const NULLABLE_COLUMN =
-  /^add (?:column )?(?:if not exists )?(?!constraint )\w+ (?!.*(?: not null| default | references | check | unique| primary ))[\w ]+(?:\[\]|\([\d, ]+\))?$/
+const NULLABLE_COLUMN = new RegExp(String.raw`^${ADDED}(?!.*(?: not null| default ))[\w ]+(?:\[\]|\([\d, ]+\))?$`)
 
 /** Returns whether a clause of ALTER TABLE adds to a table that is in use. */
 const adds = (clause: string, table: string, { drops }: Allowed): boolean => {

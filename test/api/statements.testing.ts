@@ -90,6 +90,9 @@ export interface Collected {
   accountParameters: Set<number>
 }
 
+/** Returns the words by which a list of exceptions names a statement. */
+export const firstWordsOf = (text: string): string => text.trim().split(/\s+/).slice(0, 6).join(' ')
+
 const collected = new Map<string, Collected>()
 let calling = ''
 

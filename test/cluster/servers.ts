@@ -52,13 +52,15 @@ export interface Cluster {
   workers: Node[]
 }
 
-/** Says what is missing for a cluster; undefined where there is all. */
+/** Returns what has to be done before a cluster can start; undefined where nothing has. */
 export function missingForCluster(): string | undefined {
-  if (!hasCitus() && archives().length === 0) return '../shared/citus'
+  if (!hasCitus() && archives().length === 0)
+    return 'an archive citus-*-pg15-*.tar.gz in ../shared/citus, see CONTRIBUTING.md'
   const postgres = join(DEBIAN, 'usr/lib/postgresql/15/bin/postgres')
-  if (!existsSync(postgres)) return 'apt-get install postgresql-15'
-  const minor = Number(/ 15\.(\d+)/.exec(spawnSync(postgres, ['--version'], { encoding: 'utf8' }).stdout)?.[1])
-  return minor >= MINOR_MIN ? undefined : `postgresql-15 in version 15.${MINOR_MIN} or newer`
+  const { stdout } = spawnSync(postgres, ['--version'], { encoding: 'utf8' })
+  const minor = Number(/ 15\.(\d+)/.exec(stdout)?.[1])
+  if (minor >= MINOR_MIN) return
+  return `apt-get install postgresql-15, 15.${MINOR_MIN} or newer, or CITUS_POSTGRES, see CONTRIBUTING.md`
 }
 
 const hasCitus = (): boolean => existsSync(join(DEBIAN, 'usr/lib/postgresql/15/lib/citus.so'))

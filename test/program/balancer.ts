@@ -24,8 +24,6 @@ export interface Balancer {
   ready(): string[]
   /** How many requests of callers found their connection cut, by the name of the service. */
   readonly cuts: ReadonlyMap<string, number>
-  /** How many requests were refused because no service was ready. */
-  refused(): number
   close(): Promise<void>
 }
 
@@ -45,7 +43,6 @@ export async function startBalancer(host = '127.0.0.1'): Promise<Balancer> {
   const targets = new Map<string, Target>()
   const cuts = new Map<string, number>()
   let turn = 0
-  let refused = 0
 
   const look = (target: Target) =>
     void asksReady(target.address).then((isReady) => {
@@ -62,7 +59,6 @@ export async function startBalancer(host = '127.0.0.1'): Promise<Balancer> {
   function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const chosen = next()
     if (!chosen) {
-      refused += 1
       incoming.resume()
       outgoing.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' })
       outgoing.end('{"Errors":[{"Code":"no_service","Message":"No service is ready.","Field":null}]}')
@@ -103,7 +99,6 @@ export async function startBalancer(host = '127.0.0.1'): Promise<Balancer> {
     addressOf: (name) => targets.get(name)?.address ?? '',
     ready: () => [...targets].filter(([, { isReady }]) => isReady).map(([name]) => name),
     cuts,
-    refused: () => refused,
     close: async () => {
       if (!server.listening) return
       clearInterval(timer)

@@ -35,7 +35,7 @@ async function shop() {
       body: JSON.stringify(body),
     })
     const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
   }
   const work = () => startProgram(['work'], env)
   return { ...served, send, work }

@@ -138,24 +138,41 @@ export function startedFolder(): string {
 
 export interface Answer {
   status: number
+  headers: Headers
   body: any
 }
 
-/** Calls the service over its real socket. */
+export interface Credentials {
+  account: number | undefined
+  key: string | undefined
+}
+
+/** Calls the service over its real socket: by POST with a body and by GET without one, unless a method is named. */
 export async function call(
   { address }: Pick<Serving, 'address'>,
-  credentials: { account: number | undefined; key: string | undefined },
+  { account, key }: Credentials,
   path: string,
   body?: unknown,
+  {
+    method = body === undefined ? 'GET' : 'POST',
+    headers = {},
+  }: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
   const response = await fetch(address + path, {
-    method: body === undefined ? 'GET' : 'POST',
+    method,
     headers: {
-      authorization: `Basic ${Buffer.from(`${credentials.account}:${credentials.key}`).toString('base64')}`,
+      authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
+
+/** The header by which a request that is sent again is answered as it was the first time. */
+export const keyed = (idempotencyKey: string) => ({ headers: { 'idempotency-key': idempotencyKey } })
+
+/** Returns whether an answer is that of an earlier request with the same key. */
+export const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotency-replayed') === 'true'

@@ -10,7 +10,7 @@ import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { addPackage } from '../support/shop.ts'
 import type { TestClient, TestService } from '../support/app.ts'
 import { foreignServer } from './foreign-server.ts'
-import { ROOT, type Running, startProcess, testFolder } from './program.ts'
+import { type Answer, call, isReplayed, keyed, ROOT, type Running, startProcess, testFolder } from './program.ts'
 
 /**
  * An upgrade of processes one after the other. The old program is the packed one of test/upgrades that first knew schema numbers; the new one is this, with a
@@ -82,7 +82,7 @@ async function deployment(old: ReturnType<typeof oldProgram>) {
     const made = await old.run(['account', 'create', '--test', '--clock', '2027-01-31', '--json'], env)
     expect([made.code, made.err]).toEqual([0, ''])
     const { AccountID, ApiKey } = JSON.parse(made.out)
-    return { id: BigInt(AccountID), authorization: `Basic ${Buffer.from(`${AccountID}:${ApiKey}`).toString('base64')}` }
+    return { account: AccountID as number, key: ApiKey as string }
   }
   const superuser = new pg.Client({ host, port, user: 'postgres', database: 'billing' })
   superuser.on('error', () => {})
@@ -93,35 +93,7 @@ async function deployment(old: ReturnType<typeof oldProgram>) {
   return { env, db, superuser, account, close }
 }
 
-type Account = Awaited<ReturnType<Awaited<ReturnType<typeof deployment>>['account']>>
-
-async function ask(
-  { address }: { address: string },
-  { authorization }: Account,
-  path: string,
-  body?: unknown,
-  key?: string,
-) {
-  const response = await fetch(address + path, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      authorization,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(key === undefined ? {} : { 'idempotency-key': key }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  return {
-    status: response.status,
-    text,
-    body: text === '' ? undefined : JSON.parse(text),
-    isReplayed: response.headers.get('idempotency-replayed') === 'true',
-    retryAfter: response.headers.get('retry-after'),
-  }
-}
-
-const codeOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body?.Errors?.[0].Code]
+const codeOf = ({ status, body }: Answer) => [status, body?.Errors?.[0].Code]
 
 test('old and new processes work on one database: keys are replayed across, a run is led by either and helped by the other, either one is killed, and the old ones come back; what does not roll needs maintenance', async () => {
   const old = oldProgram()
@@ -156,10 +128,10 @@ test('old and new processes work on one database: keys are replayed across, a ru
     [oldServe, newServe, 'by the old one'],
     [newServe, oldServe, 'by the new one'],
   ] as const) {
-    const made = await ask(first, one, '/v1/customers', customer, key)
-    const again = await ask(second, one, '/v1/customers', customer, key)
-    expect([made.status, made.isReplayed]).toEqual([201, false])
-    expect([again.status, again.isReplayed, again.body]).toEqual([201, true, made.body])
+    const made = await call(first, one, '/v1/customers', customer, keyed(key))
+    const again = await call(second, one, '/v1/customers', customer, keyed(key))
+    expect([made.status, isReplayed(made)]).toEqual([201, false])
+    expect([again.status, isReplayed(again), again.body]).toEqual([201, true, made.body])
   }
 
   // Each leads a run that the other helps with; the leader of the second is killed in it.
@@ -171,15 +143,15 @@ test('old and new processes work on one database: keys are replayed across, a ru
   ] as const) {
     const due = await account()
     const client = {
-      id: due.id,
-      post: (path: string, body: unknown) => ask(serving, due, path, body),
-      get: (path: string) => ask(serving, due, path),
+      id: BigInt(due.account),
+      post: (path: string, body: unknown) => call(serving, due, path, body),
+      get: (path: string) => call(serving, due, path),
     } as unknown as TestClient
     const rateTermID = rateTermOf(await addPackage(client))
     const wish = { rateTermID, dueOn: '2027-01-31', customers: CUSTOMERS }
     await insertSubscribers({ db } as TestService, client, wish)
     freeze(helper)
-    const { body: begun } = await ask(serving, due, '/v1/billingruns', {})
+    const { body: begun } = await call(serving, due, '/v1/billingruns', {})
     const runsInSlices = async () => (await superuser.query('select from perennial.list_runs_with_parts()')).rowCount
     await expect.poll(runsInSlices, { interval: 20, timeout: 60_000 }).toBe(1)
     signal(helper, 'SIGCONT')
@@ -187,7 +159,7 @@ test('old and new processes work on one database: keys are replayed across, a ru
       leader.child.kill('SIGKILL')
       await leader.ended
     }
-    const run = async () => (await ask(serving, due, `/v1/billingruns/${begun.billingRunID}`)).body
+    const run = async () => (await call(serving, due, `/v1/billingruns/${begun.billingRunID}`)).body
     await expect.poll(async () => (await run()).State, { interval: 100, timeout: 120_000 }).toBe('done')
     expect(await run()).toMatchObject({ Invoices: CUSTOMERS, Failed: 0 })
     if (!isKilled)
@@ -199,7 +171,7 @@ test('old and new processes work on one database: keys are replayed across, a ru
   newServe.child.kill('SIGKILL')
   await newServe.ended
   const back = await old.serve(env)
-  expect((await ask(back, one, '/v1/customers', customer)).status).toBe(201)
+  expect((await call(back, one, '/v1/customers', customer)).status).toBe(201)
   for (const program of [old, rolling]) {
     const verified = await program.run(['verify', '--json'], env)
     expect([verified.code, verified.err]).toEqual([0, ''])
@@ -212,7 +184,7 @@ test('old and new processes work on one database: keys are replayed across, a ru
     for (const { child } of [oldServe, back, oldWork]) expect(err).toContain(`on ${hostname()}, process ${child.pid}`)
     expect(err).toContain('9002_changes.sql')
   }
-  expect((await ask(back, one, '/v1/customers')).status).toBe(200)
+  expect((await call(back, one, '/v1/customers')).status).toBe(200)
 
   // In maintenance it runs, once all that live have come to rest; a frozen one is not waited for once it does not live any more.
   freeze(oldServe)
@@ -222,14 +194,14 @@ test('old and new processes work on one database: keys are replayed across, a ru
   ])
   const migrating = changing.start(['migrate', '--maintenance', '--json'], env)
   await expect
-    .poll(async () => codeOf(await ask(back, one, '/v1/customers')), { interval: 20, timeout: 60_000 })
+    .poll(async () => codeOf(await call(back, one, '/v1/customers')), { interval: 20, timeout: 60_000 })
     .toEqual([503, 'maintenance'])
   const ended = await migrating.ended
   expect([ended.code, JSON.parse(ended.out)]).toEqual([0, { Migrated: ['9002_changes.sql'] }])
   signal(oldServe, 'SIGCONT')
   for (const late of [back, oldServe]) {
     await expect
-      .poll(async () => codeOf(await ask(late, one, '/v1/customers')), { interval: 20 })
+      .poll(async () => codeOf(await call(late, one, '/v1/customers')), { interval: 20 })
       .toEqual([503, 'outdated'])
     expect((await fetch(`${late.address}/readyz`)).status).toBe(503)
     expect((await fetch(`${late.address}/healthz`)).status).toBe(200)

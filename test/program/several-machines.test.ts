@@ -32,19 +32,19 @@ test('while machines end, leave, come back and fall silent nothing is lost or do
   // A worker is killed while each of both bills a part of one run.
   const run = await machines.beginRun()
   await machines.until(async () => (await machines.partsHeld()) === 2)
-  await machines.end('work0', 'SIGKILL')
+  await machines.processes.end('work0', 'SIGKILL')
 
-  await machines.end('serve0', 'SIGKILL')
+  await machines.processes.end('serve0', 'SIGKILL')
   await machines.untilAnswered(50)
 
   // One is drained, and comes back.
-  expect(await machines.end('serve1', 'SIGTERM')).toBe(0)
+  expect(await machines.processes.end('serve1', 'SIGTERM')).toBe(0)
   await machines.startProcess('serve1')
   await machines.until(() => machines.balancer.ready().includes('serve1'))
 
   // The primary falls silent, and a standby is promoted; later the former one is there again.
-  const former = machines.freeze()
-  await machines.failOver()
+  const former = machines.servers.freeze()
+  await machines.servers.failOver()
   await machines.untilAnswered(100)
   await former.thaw()
   await machines.untilAnswered(50)

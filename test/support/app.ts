@@ -91,12 +91,7 @@ async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<vo
 }
 
 export const openTestDatabase = (connection: Connection, about: { knows?: number } = {}): Database =>
-  openDatabase(connection, {
-    role: APP_ROLE,
-    poolSize: 6,
-    engine: inject('databaseServer').distributed === undefined ? 'plain' : 'citus',
-    ...about,
-  })
+  openDatabase(connection, { role: APP_ROLE, poolSize: 6, ...about })
 
 let oneHash: string | undefined
 /** Stored form of a password, whichever it is: hashed once by each process that runs tests. */

@@ -52,7 +52,7 @@ export async function addPackage(client: TestClient, ...wishes: RateWish[]) {
     isActive: true,
     PackageVersion: { VersionName: 'first', isActive: true, isDefault: true, packageVersionRates: rates },
   })
-  expect(added.text).toContain('packageID')
+  expect([added.status, added.body]).toMatchObject([201, { packageID: expect.any(Number) }])
   return added.body
 }
 
