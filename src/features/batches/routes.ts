@@ -163,7 +163,7 @@ const steps = (deps: LineDeps, named = namedBy(deps)): Operation[] => [
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
     refusals: {
       404: 'There is no such batch',
-      409: 'The batch is not open or has no lines, or it is too late for the day',
+      409: 'The batch is not open or has no lines, it is too late for the day, or its gateway is held',
     },
     references: async (_tx, { moment }, { body }, problems) => checkNotPast(body.ActionDate, moment.today, problems),
     write: async (tx, context, { body }, batch) => {
@@ -179,7 +179,10 @@ const steps = (deps: LineDeps, named = namedBy(deps)): Operation[] => [
     summary: 'Release a batch that another key has submitted',
     body: BatchNameIn,
     record: (tx, _context, { body }) => lockedBatch(tx, body?.BatchToken),
-    refusals: { 404: 'There is no such batch', 409: 'The batch waits for no release, or this key has submitted it' },
+    refusals: {
+      404: 'There is no such batch',
+      409: 'The batch waits for no release, this key has submitted it, or its gateway is held',
+    },
     write: async (tx, context, _input, batch) =>
       noContent(batchEtag(await releaseBatch(tx, context, deps, batch as Batch))),
   }),
@@ -228,7 +231,7 @@ const file = ({ db, envelope }: BatchDeps): Operation =>
     summary: 'Download the file of a batch, for a key with full permission',
     permission: 'full',
     success: { status: 200, media: ['text/csv', 'application/xml'] },
-    refusals: { 409: 'The file is not made yet, or kept no more' },
+    refusals: { 409: 'The file is not made yet or kept no more, or its gateway is held' },
     read: (_db, context, { params }) => downloadFile(db, envelope, context, params['BatchToken'] ?? ''),
   })
 

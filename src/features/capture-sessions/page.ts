@@ -18,7 +18,7 @@ import {
   type Wrongs,
 } from './form.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
-import { bankKindOf, sessionState, soldOf, TRIES_MAX } from './rules.ts'
+import { bankKindOf, isSaleHeld, sessionState, soldOf, TRIES_MAX } from './rules.ts'
 import { salePage, salePages } from './sale-page.ts'
 import { submitAccount, submitCard, type FormDeps, type Submitted } from './submit.ts'
 import { frameWords } from './words.ts'
@@ -185,7 +185,7 @@ function framePage(deps: FormDeps, request: FrameRequest, way: Way | undefined):
   const { found, context } = request
   if (sessionState(found.session, context.moment.now) !== 'open') return endPage(deps, request)
   if (found.session.sale?.state === 'open') return salePage(request, found.session.sale)
-  const isHeld = found.gateway.heldFor !== null && found.session.saleType !== 'VaultOnly'
+  const isHeld = isSaleHeld(found.session, found.gateway)
   const [first] = isHeld ? [] : waysOf(found)
   const chosen = way !== undefined && !isHeld && waysOf(found).includes(way) ? way : first
   if (chosen !== undefined) return formPage(request, chosen, NOTHING)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bankKindOf, giveBackAfter, readSpan, sessionState } from './rules.ts'
+import { bankKindOf, giveBackAfter, isSaleHeld, readSpan, sessionState } from './rules.ts'
 
 test.each([
   ['00:00:01', 1_000],
@@ -11,6 +11,15 @@ test.each([
   ['90', undefined],
 ])('a span of %s is %s milliseconds', (text, ms) => {
   expect(readSpan(text)).toBe(ms)
+})
+
+test.each([
+  ['VaultSale', 'by_hand', true],
+  ['SaleOnly', 'by_hand', true],
+  ['VaultOnly', 'by_hand', false],
+  ['VaultSale', null, false],
+] as const)('a session of %s whose gateway is held for %s takes nothing: %s', (saleType, heldFor, isHeld) => {
+  expect(isSaleHeld({ saleType }, { heldFor })).toBe(isHeld)
 })
 
 describe('a session', () => {

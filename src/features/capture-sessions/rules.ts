@@ -1,6 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
+import type { Gateway } from '../gateways/queries.ts'
 import type { CaptureSession, SaleState, SessionSale } from './queries.ts'
 
 /** Rules of sessions: what is captured in a currency, when a session ends, whose money a charge is. */
@@ -51,6 +52,12 @@ export function sessionState(session: Dated, now: Instant): SessionState {
 /** Returns until when a session that is captured now can be completed. What was found only after its end has the same hours from then. */
 export const giveBackAfter = ({ expiresAt }: Pick<CaptureSession, 'expiresAt'>, now: Instant): Instant =>
   new Date(Math.max(Date.parse(expiresAt), Date.parse(now)) + COMPLETION_HOURS * HOUR_MS).toISOString()
+
+/** Returns whether nothing is taken in a session because its gateway is held. Rule: what only keeps a card or an account goes on. */
+export const isSaleHeld = (
+  { saleType }: Pick<CaptureSession, 'saleType'>,
+  { heldFor }: Pick<Gateway, 'heldFor'>,
+): boolean => heldFor !== null && saleType !== 'VaultOnly'
 
 /** Rule: a card is kept though its sale was declined, where the caller wants it so. */
 export const isKeptWithoutSale = ({

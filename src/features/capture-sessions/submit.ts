@@ -14,7 +14,7 @@ import { abandonIntent, removeAtGateway } from '../payment-methods/removal.ts'
 import type { CardMethodBody } from '../payment-methods/wire.ts'
 import { capture, capturedCard, type CapturedDeps, type CapturedMethod } from './captured.ts'
 import { type CaptureSession, countRefusal, lockSession, noteTry } from './queries.ts'
-import { sessionState } from './rules.ts'
+import { isSaleHeld, sessionState } from './rules.ts'
 import { chargeSale } from './sale-calls.ts'
 import type { Sale } from './sale-queries.ts'
 import { beginSale, finishSale } from './sales.ts'
@@ -87,8 +87,7 @@ async function openSession(
   if (last?.isOpen || session.sale?.state === 'open') return 'busy'
   const gateway = await findGateway(tx, tx.account, session.gatewayId)
   assert(gateway, `gateway ${session.gatewayId} of capture session ${id} exists`)
-  // What only keeps a card or an account goes on.
-  if (gateway.heldFor !== null && session.saleType !== 'VaultOnly') return 'gateway_held'
+  if (isSaleHeld(session, gateway)) return 'gateway_held'
   return isReady(gateway) ? { session, gateway } : 'gateway_inactive'
 }
 

@@ -40,7 +40,7 @@ import type { Begun } from '../../platform/http/operation.ts'
 export interface Paying {
   /** The amount to pay by card: all that is open, with what waits for a bank debit. In minor units. */
   amountMinor: bigint
-  /** The card on file; null where there is none, or nothing to pay with it. */
+  /** The card on file; null where there is none, or nothing to pay with it, or its gateway is held. */
   card: { brand: CardBrand; lastFour: string } | null
   /** The debit of a bank account that comes, on its own. */
   debit: { on: IsoDate; lastFour: string } | null
@@ -48,9 +48,9 @@ export interface Paying {
   open: 'confirm' | 'unknown' | null
   /** The address of the gateway at which they confirm it; null: a press here does. */
   confirmUrl: string | null
-  /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it. */
+  /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it, or it is held. */
   newCard: TakesNewCards | null
-  /** A card could pay it, but no money moves through its gateway at present. */
+  /** A card could pay it, but each gateway that would take one is held. */
   isLater: boolean
   /** Why the newest try failed, if that was today. */
   declined: DeclineClass | null
@@ -82,6 +82,9 @@ const methodOf = async (tx: Transaction, id: Id) => {
   return method
 }
 
+const isHeld = (found: { gateway: Gateway } | undefined): boolean =>
+  found !== undefined && found.gateway.heldFor !== null
+
 /** Finds how an invoice can be paid by its customer; undefined where nothing of it is open. */
 export async function findPaying(
   tx: Transaction,
@@ -101,20 +104,21 @@ export async function findPaying(
   if (invoice.isCancelled || (openMinor <= 0n && !open)) return undefined
   const isPayable = amountMinor > 0n && (!open || isWaiting)
   const way = isPayable ? await cardWayOf(tx, invoice) : undefined
-  const card = way && (await methodOf(tx, way.method.id))
+  const method = way && !isHeld(way) ? await methodOf(tx, way.method.id) : undefined
+  const card = method?.cardBrand ? { brand: method.cardBrand, lastFour: method.lastFour } : null
   // Whoever cannot confirm with one card takes another.
   const isEnterable = amountMinor > 0n && (isPayable || open?.awaitsCustomer === true)
   const taker = isEnterable ? await findNewCardGateway(tx, context, invoice.customerId, invoice.currency) : undefined
   const { today } = context.moment
-  const isLater = [way?.gateway, taker?.gateway].some((gateway) => gateway != null && gateway.heldFor !== null)
+  const newCard = taker && !isHeld(taker) ? taker : null
   return {
     amountMinor,
-    isLater,
-    card: !isLater && card?.cardBrand ? { brand: card.cardBrand, lastFour: card.lastFour } : null,
+    isLater: (isHeld(way) || isHeld(taker)) && card === null && newCard === null,
+    card,
     debit: await debitOf(tx, context, deps, invoice, line),
     open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
     confirmUrl: open?.confirmUrl ?? null,
-    newCard: isLater ? null : (taker ?? null),
+    newCard,
     declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
     newest: newest?.paymentId ?? 0n,
   }
@@ -173,7 +177,7 @@ export async function payByCustomer(
   { seen, returnUrl }: Press,
   entered?: EnteredCard,
 ): Promise<void> {
-  const waiting = await deps.db.transaction(context.account.id, (tx) => claimWaiting(tx, context, id, seen))
+  const waiting = await deps.db.transaction(context.account.id, (tx) => claimWaiting(tx, context, id, seen, entered))
   const answered = waiting && (await callTry(deps, context, waiting))
   let ended: Ended | undefined
   if (waiting && answered) {
@@ -197,11 +201,12 @@ async function claimWaiting(
   context: RequestContext,
   id: InvoiceId,
   { newest }: Seen,
+  entered: EnteredCard | undefined,
 ): Promise<Try | undefined> {
   await lockedInvoice(tx, context, id)
   const t = (await listTries(tx, tx.account, id)).at(-1)
   if (!t?.awaitsCustomer || t.state !== 'open' || t.isAsked || t.paymentId !== newest) return undefined
-  const gateway = await findGateway(tx, tx.account, t.gatewayId)
+  const gateway = entered ? entered.gateway : await findGateway(tx, tx.account, t.gatewayId)
   // The charge would be ended, and none could take its place.
   if (gateway) refuseHeld(gateway)
   return claimTry(tx, t.paymentId, true)

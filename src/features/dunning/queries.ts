@@ -140,25 +140,23 @@ export const insertDunning = (tx: Transaction, rows: readonly NewDunning[]) =>
 
 /** Begins the dunning of an invoice that is collected by hand; one that fell due before this version came gets no step on its own. */
 export const insertDunningByHand = (tx: Transaction, id: InvoiceId) =>
-  tx.rows(
-    ofQuery(sql`
+  tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from, is_settled)
     select ${tx.account}, i.invoice_id, i.customer_id, i.due_date, i.due_date, not ${isTriedSince}
       from invoices i join accounts a on a.account_id = ${tx.account}
      where i.account_id = ${tx.account} and i.invoice_id = ${id}
-    on conflict (account_id, invoice_id) do nothing`),
-  )
+    on conflict (account_id, invoice_id) do nothing
+    returning 1`)
 
 /** Begins the dunning of an invoice that is tried from now on; one that fell due before this version came is left to people. */
 export const insertDunningLater = (tx: Transaction, id: InvoiceId, today: IsoDate) =>
-  tx.rows(
-    ofQuery(sql`
+  tx.rows(sql`
     insert into dunning (account_id, invoice_id, customer_id, due_on, counted_from)
     select ${tx.account}, i.invoice_id, i.customer_id, ${today}, greatest(i.due_date, ${today}::date)
       from invoices i join accounts a on a.account_id = ${tx.account}
      where i.account_id = ${tx.account} and i.invoice_id = ${id} and ${isTriedSince}
-    on conflict (account_id, invoice_id) do nothing`),
-  )
+    on conflict (account_id, invoice_id) do nothing
+    returning 1`)
 
 /** Writes how far the dunning of an invoice has come, and the day on which it is looked at next, without waiting. */
 export const updateDunning = (tx: Transaction, id: InvoiceId, d: Dunning, dueOn: IsoDate | null): void =>

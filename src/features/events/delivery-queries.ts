@@ -44,12 +44,11 @@ export interface NewDelivery {
 
 /** Writes a delivery of an event that was written already, in no order: a replay, or a test. */
 export const insertDelivery = (tx: Transaction, { webhookId, eventId }: NewDelivery) =>
-  tx.rows(
-    ofQuery(sql`
+  tx.rows(sql`
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
     select ${tx.account}, ${webhookId}, ${eventId}, e.type, e.record_id, false
-      from events e where e.account_id = ${tx.account} and ${EVENTS.isId('e', fragment`${eventId}::bigint`)}`),
-  )
+      from events e where e.account_id = ${tx.account} and ${EVENTS.isId('e', fragment`${eventId}::bigint`)}
+    returning 1`)
 
 /** Events of a time, of some types (null: all) that are not those of tests; `from` is inclusive, `before` exclusive. */
 export interface EventRange {

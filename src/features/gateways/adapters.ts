@@ -1,5 +1,6 @@
 import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { underWay } from '../../platform/failover/under-way.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { manual } from './manual.ts'
 import { isHeldNow } from './queries.ts'
@@ -20,23 +21,20 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
     <Asked, Answer>(ask: (call: GatewayCall, asked: Asked) => Promise<Answer>) =>
     async (call: GatewayCall, asked: Asked): Promise<Answer | Held> =>
       (await isHeld(call)) ? { kind: 'held' } : ask(call, asked)
-  // Whatever may move money is remembered by its reference from before the call on: a failover may come before the answer.
+  // Whatever may move money is remembered by its reference.
   const moving = <Asked, Answer extends { kind: string }>(
     operation: string,
     ask: (call: GatewayCall, asked: Asked) => Promise<Answer>,
     referenceOf: (asked: Asked) => string,
   ) =>
-    unlessHeld(async (call: GatewayCall, asked: Asked) => {
+    unlessHeld((call: GatewayCall, asked: Asked) => {
       const { accountId: account, gatewayId } = call
       const effect = db.remember({ account, operation, gatewayId, reference: referenceOf(asked) })
-      try {
-        const answer = await ask(call, asked)
-        if (MOVED_NOTHING.has(answer.kind)) effect.stayed()
-        return answer
-      } finally {
-        // After a failure, too: nobody knows.
-        effect.left()
-      }
+      return underWay(
+        effect,
+        () => ask(call, asked),
+        ({ kind }) => !MOVED_NOTHING.has(kind),
+      )
     })
   const { charge, refund, buildBatch, submitBatch } = adapter
   return {

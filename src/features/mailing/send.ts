@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import { underWay } from '../../platform/failover/under-way.ts'
 import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
@@ -155,28 +156,12 @@ async function sendOne(
     return undefined
   }
   const { addressed, receivers, bytes, utf8Bytes, texts } = written
-  const effect = deps.db.remember({
-    account: settings.id,
-    operation: 'mail',
-    gatewayId: null,
-    reference: String(mail.id),
-  })
-  let sending
-  try {
-    sending = await line.send({
-      from: deps.from,
-      to: receivers,
-      bytes,
-      utf8Bytes,
-      handOver: () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail)),
-    })
-    if (sending.outcome !== 'taken' && sending.outcome !== 'unknown') effect.stayed()
-  } catch (error) {
-    // The line answers what the server did; this is of our own, before anything is handed over.
-    effect.stayed()
-    throw error
-  }
-  effect.left()
+  const handOver = () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail))
+  const sending = await underWay(
+    deps.db.remember({ account: settings.id, operation: 'mail', gatewayId: null, reference: String(mail.id) }),
+    () => line.send({ from: deps.from, to: receivers, bytes, utf8Bytes, handOver }),
+    ({ outcome }) => outcome === 'taken' || outcome === 'unknown',
+  )
   if (sending.outcome === 'withheld') return undefined
   await end(verdictOf(deps, context, { ...mail, ...addressed }, sending), { reason: reasonOf(sending), texts })
   return sending

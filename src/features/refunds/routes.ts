@@ -65,7 +65,9 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
     body: RefundIn,
     isBodyOptional: true,
     success: { status: 201, schema: RefundMadeOut.schema, pending: RefundBegunOut.schema },
-    refusals: { 409: 'Nothing of it can be refunded, no gateway processed it, or the gateway refused' },
+    refusals: {
+      409: 'Nothing of it can be refunded, no gateway processed it, its gateway refused, or its gateway is held',
+    },
     record: (tx, context, { params }) => paymentKind.locked(tx, context, params),
     references: async (_tx, _context, { body }, problems, payment) =>
       amountIn(problems, 'Amount', body.Amount ?? undefined, payment.currency),

@@ -32,9 +32,10 @@ export const nextAskAt = (now: Instant, asks: number): Instant => after(now, ASK
 /** Returns true while a refund that surely never reached its gateway is still sent. Rule: a hold of the gateway takes nothing of that time. */
 export const isSent = (
   { begunAt }: PaymentRefund,
-  { releasedAt }: Pick<Gateway, 'releasedAt'>,
+  { heldFor, releasedAt }: Pick<Gateway, 'heldFor' | 'releasedAt'>,
   now: Instant,
-): boolean => Date.parse(now) < Math.max(Date.parse(begunAt), Date.parse(releasedAt ?? begunAt)) + SENDING_MS
+): boolean =>
+  heldFor !== null || Date.parse(now) < Math.max(Date.parse(begunAt), Date.parse(releasedAt ?? begunAt)) + SENDING_MS
 
 /**
  * Returns the amount to refund. Rule: up to the unallocated part of a payment that a gateway processed and that was received, and no more than
