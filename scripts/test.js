@@ -157,7 +157,10 @@ function runTests({ where, stage = where ?? 'all', node = process.execPath, word
 /** Names what no test caught (a promise nobody waits for, a worker that died): the run fails by it, and it belongs to no test. */
 function readErrors(errors, prefix) {
   if (!existsSync(errors)) return
-  for (const error of JSON.parse(readFileSync(errors, 'utf8'))) failed.push(`${prefix}outside of any test: ${error}`)
+  // What one test leaves behind when it fails can be the same error a hundred times: those above it would be out of sight.
+  const times = new Map()
+  for (const error of JSON.parse(readFileSync(errors, 'utf8'))) times.set(error, (times.get(error) ?? 0) + 1)
+  for (const [error, n] of times) failed.push(`${prefix}outside of any test${n > 1 ? `, ${n} times` : ''}: ${error}`)
 }
 
 /** Returns what each file gave; undefined where Vitest was ended before that was written. */
