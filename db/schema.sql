@@ -1133,7 +1133,7 @@ create table failover_notes (
   account_id bigint not null,
   failover_id bigint not null,
   process_id uuid not null,
-  position integer not null,
+  position bigint not null,
   kind text not null,
   operation text not null,
   record_type text,
@@ -1143,6 +1143,7 @@ create table failover_notes (
   sent_at timestamp with time zone not null,
   answered_at timestamp with time zone not null,
   state text not null,
+  noted_at timestamp with time zone default clock_timestamp() not null,
   constraint failover_notes_pkey PRIMARY KEY (account_id, failover_id, process_id, "position"),
   constraint failover_notes_kind_check CHECK ((kind = ANY (ARRAY['change'::text, 'effect'::text]))),
   constraint failover_notes_state_check CHECK ((state = ANY (ARRAY['lost'::text, 'perhaps'::text])))
@@ -3328,7 +3329,11 @@ declare
 begin
   perform pg_advisory_xact_lock(7305861200415);
   select * into newest from failovers f order by f.met_at desc, f.failover_id desc limit 1;
-  if (newest.settled_at is not null or not newest.is_lossy) and greatest(newest.met_at, newest.settled_at) < clock_timestamp() - interval '1 hour' then
+  -- A server that keeps its identity to itself is met by nobody.
+  if newest.failover_id is null then
+    insert into failovers (system, timeline, from_timeline, met_at, is_lossy)
+      values ('unknown', 0, 0, clock_timestamp(), true) returning * into newest;
+  elsif (newest.settled_at is not null or not newest.is_lossy) and greatest(newest.met_at, newest.settled_at) < clock_timestamp() - interval '1 hour' then
     insert into failovers (system, timeline, from_timeline, met_at, is_lossy)
       values (newest.system, newest.timeline, newest.timeline, clock_timestamp(), true) returning * into newest;
   else
@@ -4091,13 +4096,14 @@ revoke all on function list_failing_figures from public;
 grant execute on function list_failing_figures to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_failover_notes(failover bigint)
- RETURNS TABLE(account_id bigint, kind text, operation text, record_type text, record_id text, number text, gateway_id bigint, sent_at timestamp with time zone, answered_at timestamp with time zone, state text)
+ RETURNS TABLE(account_id bigint, kind text, operation text, record_type text, record_id text, number text, gateway_id bigint, sent_at timestamp with time zone, answered_at timestamp with time zone, state text, noted_at timestamp with time zone)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
-  return query select n.account_id, n.kind, n.operation, n.record_type, n.record_id, n.number, n.gateway_id, n.sent_at, n.answered_at, n.state
+  return query select n.account_id, n.kind, n.operation, n.record_type, n.record_id, n.number, n.gateway_id, n.sent_at, n.answered_at, n.state,
+         n.noted_at
     from failover_notes n where n.failover_id = failover order by n.account_id, n.sent_at, n.process_id, n.position;
 end $function$
 ;
@@ -4622,7 +4628,7 @@ declare
   n record;
 begin
   delete from failover_notes f where f.answered_at < old;
-  for n in select * from jsonb_to_recordset(notes) as r(account bigint, position integer, kind text, operation text, type text, id text, number text,
+  for n in select * from jsonb_to_recordset(notes) as r(account bigint, position bigint, kind text, operation text, type text, id text, number text,
              gateway bigint, "sentMs" double precision, "answeredMs" double precision, state text) loop
     insert into failover_notes (account_id, failover_id, process_id, position, kind, operation, record_type, record_id, number, gateway_id, sent_at,
         answered_at, state)

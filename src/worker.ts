@@ -90,7 +90,12 @@ async function startDuty(deps: DutyDeps, duty: Duty, { outage, underway }: { out
     } catch (error) {
       // Whoever migrates ends connections on which something is still done.
       if ((isStopping || isClosed()) && (isOutage(error) || isCancelled(error) || isRefusal(error)))
-        deps.log.info({ duty: duty.name }, 'a statement of a duty was ended, because the worker stops')
+        deps.log.info(
+          { duty: duty.name },
+          isStopping
+            ? 'a statement of a duty was ended, because the worker stops'
+            : 'a statement of a duty was ended, because the service takes no work',
+        )
       else if (isOutage(error)) outage.met(error)
       else if (!(error instanceof Stopped))
         deps.log.error({ err: error, duty: duty.name }, 'a duty of the worker failed; it is tried again')

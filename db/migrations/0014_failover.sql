@@ -39,7 +39,7 @@ create table failover_notes (
   account_id bigint not null,
   failover_id bigint not null,
   process_id uuid not null,
-  position integer not null,
+  position bigint not null,
   kind text not null,
   operation text not null,
   record_type text,
@@ -49,11 +49,13 @@ create table failover_notes (
   sent_at timestamp with time zone not null,
   answered_at timestamp with time zone not null,
   state text not null,
+  noted_at timestamp with time zone not null default clock_timestamp(),
   constraint failover_notes_pkey primary key (account_id, failover_id, process_id, position),
   constraint failover_notes_kind_check check (kind in ('change', 'effect')),
   constraint failover_notes_state_check check (state in ('lost', 'perhaps'))
 );
 select own_by_account('failover_notes', 'select');
+comment on column failover_notes.position is 'The number of the note among those of the process, by which it is written once.';
 comment on table failover_notes is 'Changes and effects that a process remembers and that a failover has lost, or perhaps has; kept 90 days.';
 
 -- Sets each sequence further than it was when the server was met. Accounts take small steps: their identifiers are few and are typed.
@@ -180,7 +182,7 @@ declare
   n record;
 begin
   delete from failover_notes f where f.answered_at < old;
-  for n in select * from jsonb_to_recordset(notes) as r(account bigint, position integer, kind text, operation text, type text, id text, number text,
+  for n in select * from jsonb_to_recordset(notes) as r(account bigint, position bigint, kind text, operation text, type text, id text, number text,
              gateway bigint, "sentMs" double precision, "answeredMs" double precision, state text) loop
     insert into failover_notes (account_id, failover_id, process_id, position, kind, operation, record_type, record_id, number, gateway_id, sent_at,
         answered_at, state)
@@ -202,10 +204,11 @@ end $$;
 
 create function list_failover_notes(failover bigint)
   returns table(account_id bigint, kind text, operation text, record_type text, record_id text, number text, gateway_id bigint,
-    sent_at timestamp with time zone, answered_at timestamp with time zone, state text)
+    sent_at timestamp with time zone, answered_at timestamp with time zone, state text, noted_at timestamp with time zone)
   language plpgsql stable security definer set search_path = perennial, pg_temp as $$
 begin
-  return query select n.account_id, n.kind, n.operation, n.record_type, n.record_id, n.number, n.gateway_id, n.sent_at, n.answered_at, n.state
+  return query select n.account_id, n.kind, n.operation, n.record_type, n.record_id, n.number, n.gateway_id, n.sent_at, n.answered_at, n.state,
+         n.noted_at
     from failover_notes n where n.failover_id = failover order by n.account_id, n.sent_at, n.process_id, n.position;
 end $$;
 
@@ -218,7 +221,11 @@ declare
 begin
   perform pg_advisory_xact_lock(7305861200415);
   select * into newest from failovers f order by f.met_at desc, f.failover_id desc limit 1;
-  if (newest.settled_at is not null or not newest.is_lossy) and greatest(newest.met_at, newest.settled_at) < clock_timestamp() - interval '1 hour' then
+  -- A server that keeps its identity to itself is met by nobody.
+  if newest.failover_id is null then
+    insert into failovers (system, timeline, from_timeline, met_at, is_lossy)
+      values ('unknown', 0, 0, clock_timestamp(), true) returning * into newest;
+  elsif (newest.settled_at is not null or not newest.is_lossy) and greatest(newest.met_at, newest.settled_at) < clock_timestamp() - interval '1 hour' then
     insert into failovers (system, timeline, from_timeline, met_at, is_lossy)
       values (newest.system, newest.timeline, newest.timeline, clock_timestamp(), true) returning * into newest;
   else

@@ -1,5 +1,6 @@
 import { findAccount } from '../features/accounts/queries.ts'
-import { raiseInvoiceNumberTo, raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
+import { raiseInvoiceNumberTo, raisingAfterFailover } from '../features/accounts/settings.ts'
+import { quoted } from '../features/reports/csv.ts'
 import { backgroundContext, momentOf } from '../kernel/context.ts'
 import { conflict, invalid, missing } from '../kernel/fault.ts'
 import { plural } from '../kernel/text.ts'
@@ -39,8 +40,12 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
   })
   if (context.isJson) printJson(found ? asJson(found) : { Lossy: false })
   else if (wish.isCsv) printCsv(found?.notes ?? [])
-  else if (!found) printLine('No failover was met: nothing is missing.')
-  else print(found)
+  else {
+    if (found) print(found)
+    else printLine('No failover was met: nothing is missing.')
+    for (const { account, next } of wish.numbers)
+      printLine(`The next invoice of account ${account} has number ${next} or a higher one.`)
+  }
   return EXIT.done
 }
 
@@ -55,7 +60,7 @@ async function settleDeclared(db: Database): Promise<void> {
   const id = await declareLoss(db.unscoped)
   const declared = (await listFailovers(db.unscoped)).find((one) => one.id === id)
   if (declared && declared.settledAt !== null) return
-  await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(id))
+  await settleLoss({ db, raiseNumbers: raisingAfterFailover(Date.now) }, String(id))
 }
 
 async function skipBy(db: Database, count: bigint): Promise<void> {
@@ -152,8 +157,6 @@ const effectCells = ({ operation, id, gatewayId, account, sentAt }: FailoverNote
 const COLUMNS = ['AccountID', 'Operation', 'Type', 'ID', 'Number', 'SentAt', 'AnsweredAt', 'State']
 
 const cellsOf = (note: FailoverNote): string[] => Object.values(recordOf(note)).map((value) => String(value ?? ''))
-
-const quoted = (cell: string): string => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
 function printCsv(notes: readonly FailoverNote[]): void {
   printLine(['Kind', ...COLUMNS, 'gatewayID'].join(','))

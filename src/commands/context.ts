@@ -1,4 +1,4 @@
-import { raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
+import { raisingAfterFailover } from '../features/accounts/settings.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
@@ -65,7 +65,7 @@ export async function openForCommand(
     ownership,
     inMaintenance,
     log: quietLog(context),
-    raiseNumbers: raiseNumbersAfterFailover,
+    raiseNumbers: raisingAfterFailover(Date.now),
   })
 }
 

@@ -12,10 +12,12 @@ import {
   type PlannedTable,
   planDistribution,
 } from '../platform/database/distribution.ts'
+import { hasTable } from '../platform/database/is-there.ts'
 import { listLive, migrate, takeMigrationLock } from '../platform/database/migrations.ts'
 import { openDatabase } from '../platform/database/open-database.ts'
 import { openOwner, reached } from '../platform/database/open.ts'
 import { letLogIn, prepareRoles } from '../platform/database/roles.ts'
+import { nameOfProcess } from '../platform/database/schema-numbers.ts'
 import type { ServerClient } from '../platform/database/server-client.ts'
 import { StartFailure } from '../platform/postgres/start-failure.ts'
 import { type CommandContext, quietLog } from './context.ts'
@@ -73,7 +75,7 @@ async function prepareSchema(context: CommandContext, connection: Connection): P
 }
 
 async function showPlan(login: ServerClient, isJson: boolean): Promise<number> {
-  const hasSchema = await hasTable(login, 'accounts')
+  const hasSchema = await hasTable(login, 'perennial.accounts')
   const planned = hasSchema ? await planDistribution(login) : []
   if (isJson)
     printJson({
@@ -151,15 +153,7 @@ async function verifyAll(context: CommandContext, db: Database) {
 async function refuseLive(login: ServerClient): Promise<void> {
   const live = await listLive(login)
   if (live.length === 0) return
-  const names = live.map(({ host, kind, pid }) => `${host} (${kind}, pid ${pid})`)
   throw new StartFailure(
-    `Processes of the service are live: stop ${names.join(', ')}, and wait a minute where one was killed.`,
+    `Processes of the service are live: ${live.map(nameOfProcess).join('; ')}. Stop them, and wait a minute where one was killed.`,
   )
-}
-
-async function hasTable(login: ServerClient, name: string): Promise<boolean> {
-  const { rows } = await login.query<{ is: boolean }>('select to_regclass($1) is not null as "is"', [
-    `perennial.${name}`,
-  ])
-  return rows[0]?.is === true
 }

@@ -1,10 +1,11 @@
 import { listBatches } from '../features/batches/queries.ts'
 import { holdByHand, releaseGateway } from '../features/gateways/actions.ts'
-import { findGateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
+import { findGateway, type Gateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../kernel/context.ts'
 import { conflict, missing } from '../kernel/fault.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
+import { plural } from '../kernel/text.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type FailoverNote, listFailoverNotes, listFailovers } from '../platform/failover/queries.ts'
 import { type CommandContext, withDatabase } from './context.ts'
@@ -51,32 +52,48 @@ interface Released extends Pick<HeldGateway, 'account' | 'id' | 'type' | 'heldFo
   effects: readonly FailoverNote[]
 }
 
-const UNSUBMITTED_MAX = 1_000
+/** States of a batch that is not handed over. */
+const UNSUBMITTED = ['open', 'failed', 'build'] as const
+const PAGE = 1_000
 /** Effects that a refusal names. */
 const NAMED_MAX = 20
 
 async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promise<Unsubmitted[]> {
   const reader = db.reader(account)
   const gateway = await findGateway(reader, account, id)
-  const filter = { state: undefined, gatewayToken: gateway?.token, from: undefined, to: undefined, passed: null }
-  const batches = await listBatches(reader, account, filter, { fromId: 0n, skip: 0 }, UNSUBMITTED_MAX)
-  return batches
-    .filter(({ state, lineCount }) => lineCount > 0 && (state === 'open' || state === 'failed' || state === 'build'))
-    .map(({ token, state, actionDate, lineCount }) => ({ token, state, actionDate, lines: lineCount }))
+  const found: Unsubmitted[] = []
+  for (const state of UNSUBMITTED) {
+    const filter = { state, gatewayToken: gateway?.token, from: undefined, to: undefined, passed: null }
+    for (let fromId: Id | undefined = 0n; fromId !== undefined;) {
+      const batches = await listBatches(reader, account, filter, { fromId, skip: 0 }, PAGE)
+      for (const { token, actionDate, lineCount } of batches)
+        if (lineCount > 0) found.push({ token, state, actionDate, lines: lineCount })
+      const last = batches.at(-1)
+      fromId = batches.length < PAGE || last === undefined ? undefined : last.id + 1n
+    }
+  }
+  return found
+}
+
+/** Lists what left before failovers and what these may have taken the record of. */
+async function listAllEffects(db: Database): Promise<FailoverNote[]> {
+  const notes: FailoverNote[] = []
+  for (const { id } of await listFailovers(db.unscoped)) notes.push(...(await listFailoverNotes(db.unscoped, id)))
+  return notes.filter(({ kind }) => kind === 'effect')
 }
 
 /**
- * Lists what left through a gateway and what failovers may have taken the record of, since somebody released it last: whatever holds it now, a later failover
- * without loss has nothing to do with those before.
+ * Returns those of a gateway that were noted since somebody released it last, whatever holds it now: a process that was frozen notes what it knows of a
+ * failover when others have long settled it.
  */
-async function listEffects(db: Database, { account, id }: HeldGateway): Promise<FailoverNote[]> {
-  const gateway = await findGateway(db.reader(account), account, id)
-  const since = gateway?.releasedAt ?? null
-  const met = (await listFailovers(db.unscoped)).filter(({ metAt }) => since === null || metAt > since)
-  const notes: FailoverNote[] = []
-  for (const failover of met) notes.push(...(await listFailoverNotes(db.unscoped, failover.id)))
-  return notes.filter(({ kind, gatewayId }) => kind === 'effect' && gatewayId === id)
-}
+export const openEffects = (
+  all: readonly FailoverNote[],
+  gateway: Pick<Gateway, 'id' | 'releasedAt'>,
+): FailoverNote[] =>
+  all.filter(
+    ({ gatewayId, notedAt }) =>
+      gatewayId === gateway.id && (gateway.releasedAt === null || notedAt >= gateway.releasedAt),
+  )
 
 /** Throws where calls left of which this database may know nothing: charged again, a customer pays twice. */
 function refuseEffects({ id }: HeldGateway, effects: readonly FailoverNote[]): void {
@@ -101,8 +118,12 @@ export async function releaseGatewaysCommand(
     if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
     const done: Released[] = []
     // All or none.
+    const all = await listAllEffects(db)
     const effectsOf = new Map<Id, FailoverNote[]>()
-    for (const one of held) effectsOf.set(one.id, await listEffects(db, one))
+    for (const one of held) {
+      const gateway = await findGateway(db.reader(one.account), one.account, one.id)
+      effectsOf.set(one.id, openEffects(all, { id: one.id, releasedAt: gateway?.releasedAt ?? null }))
+    }
     for (const one of held) if (!isAnyway) refuseEffects(one, effectsOf.get(one.id) ?? [])
     for (const one of held) {
       const about = await contextOf(db, one.account)
@@ -143,5 +164,5 @@ function printReleased({ id, account, heldFor, unsubmitted, effects }: Released)
   if (unsubmitted.length === 0) return
   printLine('  These batches are not handed over by what this database knows: compare them with what the bank got.')
   for (const { token, state, actionDate, lines } of unsubmitted)
-    printLine(`  ${token}  ${state}, for ${actionDate}, ${lines} ${lines === 1 ? 'line' : 'lines'}`)
+    printLine(`  ${token}  ${state}, for ${actionDate}, ${plural(lines, 'line')}`)
 }

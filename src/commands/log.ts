@@ -1,4 +1,5 @@
 import { missing } from '../kernel/fault.ts'
+import { plural } from '../kernel/text.ts'
 import type { LogLevel } from '../platform/log-level.ts'
 import { wishLevel } from '../platform/processes/queries.ts'
 import { type CommandContext, withDatabase } from './context.ts'
@@ -22,6 +23,6 @@ export async function logCommand(
     printJson(reached.map(({ id, kind, host, pid }) => ({ ProcessID: id, Kind: kind, Host: host, Pid: pid })))
   else
     for (const { kind, host, pid } of reached)
-      printLine(`${kind} ${host}:${pid} logs at ${level} for ${minutes} minute${minutes === 1 ? '' : 's'}.`)
+      printLine(`${kind} ${host}:${pid} logs at ${level} for ${plural(minutes, 'minute')}.`)
   return EXIT.done
 }

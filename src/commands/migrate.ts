@@ -19,6 +19,8 @@ export async function migrateCommand(
   if (context.isJson) printJson({ Migrated: opened.migrated })
   else if (opened.migrated.length === 0) printLine('The database is up to date.')
   else for (const name of opened.migrated) printLine(`ran ${name}`)
+  if (maintenance && !context.isJson && opened.migrated.length > 0)
+    printLine('Processes of the version before refuse all work now: replace each of them by this one.')
   return EXIT.done
 }
 

@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino'
-import { raiseNumbersAfterFailover } from '../features/accounts/settings.ts'
+import { raisingAfterFailover } from '../features/accounts/settings.ts'
 import { listHeldGateways } from '../features/gateways/queries.ts'
 import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn, shownSettings } from '../platform/config.ts'
@@ -41,7 +41,7 @@ export const openForService = async (
   const opened = await openService(context.config, {
     root: context.root,
     version: context.version,
-    raiseNumbers: raiseNumbersAfterFailover,
+    raiseNumbers: raisingAfterFailover(Date.now),
     ownership: given.ownership,
     isBackground: given.isBackground ?? false,
     hasCallers: given.hasCallers,

@@ -5,6 +5,7 @@ import { conflict, invalid } from '../kernel/fault.ts'
 import { plural } from '../kernel/text.ts'
 import { fileFailure } from '../platform/backup/file.ts'
 import type { Statement } from '../platform/database/sql.ts'
+import { holdingGateways } from '../platform/failover/queries.ts'
 import { checkEncryptionKeys } from '../platform/envelope/open.ts'
 import { StartFailure } from '../platform/postgres/start-failure.ts'
 import { refuseExisting, writeExport } from '../platform/transfer/file.ts'
@@ -67,7 +68,7 @@ async function take(
     const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
     await checkEncryptionKeys({ ...BY_ROWS, rows }, context.config).catch(keyFailure)
     // The other database may have gone on, and charged what would be charged again here.
-    await client.query("select hold_live_gateways('import')")
+    await client.query(holdingGateways('import'))
   }
   let end: EndLine | undefined
   try {

@@ -3,10 +3,17 @@ import { expect, onTestFinished, test } from 'vitest'
 import { steadyClock } from '../../src/platform/steady-clock.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
 import { withOwner } from '../support/owner-client.ts'
-import { raiseNumbersAfterFailover } from '../../src/features/accounts/settings.ts'
+import { raisingAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { Database } from '../../src/platform/database/database.ts'
-import { Memory, type ServerKnowledge } from '../../src/platform/failover/memory.ts'
-import { declareLoss, listFailoverNotes, listFailovers, meetServer } from '../../src/platform/failover/queries.ts'
+import { Memory, type Missing, type ServerKnowledge } from '../../src/platform/failover/memory.ts'
+import {
+  declareLoss,
+  listFailoverNotes,
+  listFailovers,
+  meetServer,
+  noteLosses,
+} from '../../src/platform/failover/queries.ts'
+import { openEffects } from '../../src/commands/gateway-hold.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
@@ -25,34 +32,39 @@ const { db } = service
 const REPLAYED = '2027-03-01T12:00:00.000Z'
 const LOG = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** Makes the database one that took over from a timeline before, with its log up to a position and an instant. */
-const takeOver = async () => {
-  await withOwner(service.connection, async (owner) => {
-    await owner.query('delete from failover_notes; delete from failover_calls; delete from failovers')
-    await owner.query('update gateways set held_for = null')
-    await owner.query(
-      `insert into failovers (system, timeline, met_at) select system_identifier::text, 0, now() from pg_control_system()`,
-    )
-  })
-  // Nobody knows anything yet: the first call makes the row.
-  await meetAndSettle(
-    { db, processId: randomUUID(), memory: undefined, working: db, raiseNumbers: raiseNumbersAfterFailover, log: LOG },
-    null,
-  )
-  await withOwner(service.connection, (owner) =>
-    owner.query(`update failovers set replayed_to = '0/1000', replayed_at = $1 where from_timeline is not null`, [
-      REPLAYED,
-    ]),
-  )
-  // The others had their time.
-  await called({ isMoving: true, secondsAgo: 60 })
-}
-
 /** Does statements as the owner, who alone may write these tables. */
 const owned = (...statements: string[]) =>
   withOwner(service.connection, async (owner) => {
     for (const statement of statements) await owner.query(statement)
   })
+
+const FORGET = ['delete from failover_notes', 'delete from failover_calls', 'delete from failovers']
+
+/** Makes the database one that took over from a timeline before, with its log up to a position and an instant. */
+const takeOver = async () => {
+  await owned(
+    ...FORGET,
+    'update gateways set held_for = null',
+    `insert into failovers (system, timeline, met_at) select system_identifier::text, 0, now() from pg_control_system()`,
+  )
+  // Nobody knows anything yet: the first call makes the row.
+  await meetAndSettle(
+    {
+      db,
+      processId: randomUUID(),
+      memory: undefined,
+      working: db,
+      raiseNumbers: raisingAfterFailover(Date.now),
+      log: LOG,
+    },
+    null,
+  )
+  await owned(
+    `update failovers set replayed_to = '0/1000', replayed_at = '${REPLAYED}' where from_timeline is not null`,
+  )
+  // The others had their time.
+  await called({ isMoving: true, secondsAgo: 60 })
+}
 
 /** Another process has called before. */
 const called = ({ isMoving, secondsAgo }: { isMoving: boolean; secondsAgo: number }) =>
@@ -113,7 +125,7 @@ const depsOf = (client: TestClient, over: Partial<SettleDeps> = {}): SettleDeps 
   processId: randomUUID(),
   memory: remembering(client.id),
   working: db,
-  raiseNumbers: raiseNumbersAfterFailover,
+  raiseNumbers: raisingAfterFailover(Date.now),
   log: LOG,
   ...over,
 })
@@ -194,7 +206,7 @@ test('a process that knows nothing finishes what one that was killed has begun, 
   await expect(meetAndSettle(depsOf(client, { db: dying(1) }), 0)).rejects.toThrow('killed')
   await meetAndSettle(depsOf(client, { memory: undefined }), null)
   expect(await found(client)).toEqual({ ...SETTLED, notes: [] })
-  await withOwner(service.connection, (owner) => owner.query('update gateways set held_for = null'))
+  await owned('update gateways set held_for = null')
   await meetAndSettle(depsOf(client, { memory: undefined }), null)
   expect((await found(client)).held).toEqual([null])
 })
@@ -202,11 +214,8 @@ test('a process that knows nothing finishes what one that was killed has begun, 
 test('where the server has all that a process remembers, sequences go 10,000 further and nothing is held', async () => {
   const client = await liveShop()
   await takeOver()
-  await withOwner(service.connection, (owner) =>
-    owner.query(`update failovers set replayed_to = '0/9000', replayed_at = $1 where from_timeline is not null`, [
-      new Date(Date.parse(REPLAYED) + 3_000).toISOString(),
-    ]),
-  )
+  const later = new Date(Date.parse(REPLAYED) + 3_000).toISOString()
+  await owned(`update failovers set replayed_to = '0/9000', replayed_at = '${later}' where from_timeline is not null`)
   const said: string[] = []
   await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 0)
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
@@ -260,9 +269,7 @@ test('a change that began before the failover and is noted after it is written d
 test('where the server does not tell its last commit, all that is remembered is perhaps lost', async () => {
   const client = await liveShop()
   await takeOver()
-  await withOwner(service.connection, (owner) =>
-    owner.query('update failovers set replayed_at = null where from_timeline is not null'),
-  )
+  await owned('update failovers set replayed_at = null where from_timeline is not null')
   await meetAndSettle(depsOf(client), 0)
   expect((await found(client)).notes.toSorted()).toEqual([
     'change addCustomer 5 perhaps',
@@ -341,7 +348,7 @@ test.each([
   ['a process', []],
   ['a start, then a process', [null]],
 ])('where the rows of the timeline before are lost with the rest, %s meets a failover', async (_, earlier) => {
-  await owned('delete from failover_notes', 'delete from failover_calls', 'delete from failovers')
+  await owned(...FORGET)
   for (const before of earlier)
     expect(await meetServer(db.unscoped, randomUUID(), before, NOTHING)).toMatchObject({ isMove: false })
   await owned(`update failovers set replayed_to = '0/1000'`)
@@ -374,7 +381,7 @@ test('a loss that is declared long after the last failover is one of its own, wh
   await takeOver()
   const declare = async () => {
     const id = await declareLoss(db.unscoped)
-    await settleLoss({ db, raiseNumbers: raiseNumbersAfterFailover }, String(id))
+    await settleLoss({ db, raiseNumbers: raisingAfterFailover(Date.now) }, String(id))
     return id
   }
   const first = await declare()
@@ -391,4 +398,41 @@ test('a loss that is declared long after the last failover is one of its own, wh
   })
   // A failover that is only met a second time stays what it is.
   expect(await meet(null)).toMatchObject({ id: String(second), isSettled: true, isNew: false })
+})
+
+test('a loss can be declared where no server was ever met', async () => {
+  await owned('delete from failover_notes', 'delete from failover_calls', 'delete from failovers')
+  const id = await declareLoss(db.unscoped)
+  await settleLoss({ db, raiseNumbers: raisingAfterFailover(Date.now) }, String(id))
+  expect(await listFailovers(db.unscoped)).toMatchObject([{ id, isLossy: true, settledAt: expect.any(String) }])
+})
+
+test('a note is written once, in whatever company, and one that comes after the release of its gateway is open', async () => {
+  await takeOver()
+  const { id } = (await listFailovers(db.unscoped))[0]!
+  const note = (position: number): Missing => ({
+    position,
+    kind: 'effect',
+    operation: 'charge',
+    type: null,
+    id: String(position),
+    number: null,
+    account: 1n,
+    gatewayId: 3n,
+    sentMs: Date.parse(REPLAYED),
+    answeredMs: Date.now(),
+    state: 'perhaps',
+  })
+  const processId = randomUUID()
+  const write = (...notes: Missing[]) => noteLosses(db.unscoped, String(id), processId, notes)
+  const noted = () => listFailoverNotes(db.unscoped, id)
+  await write(note(1), note(2))
+  await write(note(2), note(3))
+  expect((await noted()).map((one) => one.id)).toEqual(['1', '2', '3'])
+  expect(openEffects(await noted(), { id: 3n, releasedAt: null })).toHaveLength(3)
+  await owned(`update failover_notes set noted_at = noted_at - interval '1 minute'`)
+  const releasedAt = new Date(Date.parse((await noted())[0]!.notedAt) + 30_000).toISOString()
+  await write(note(4))
+  expect(openEffects(await noted(), { id: 3n, releasedAt }).map((one) => one.id)).toEqual(['4'])
+  expect(openEffects(await noted(), { id: 4n, releasedAt: null })).toEqual([])
 })

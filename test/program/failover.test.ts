@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../src/features/accounts/actions.ts'
-import { raiseNumbersAfterFailover } from '../../src/features/accounts/settings.ts'
+import { raisingAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { ChargeToMake, GatewayAdapter, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
 import { readConfig } from '../../src/platform/config.ts'
@@ -65,11 +65,28 @@ const open = (url: string, DATA_DIR: string, log = LOG) =>
     root: ROOT,
     version: 'test',
     ownership: 'own',
-    raiseNumbers: raiseNumbersAfterFailover,
+    raiseNumbers: raisingAfterFailover(Date.now),
     hasCallers: true,
     realClock: Date.now,
     log,
   })
+
+/** Makes a live account with a gateway of a type. */
+async function liveAccount(
+  url: string,
+  { DATA_DIR, primary, gateway }: Record<'DATA_DIR' | 'primary' | 'gateway', string>,
+) {
+  const { db, close } = await open(url, DATA_DIR)
+  const wish = { mode: 'live', name: 'Live', currency: 'USD', clockAt: null } as const
+  const account = await createAccount(db, Date.now, wish, 'test')
+  await onServer(
+    primary,
+    `insert into perennial.gateways (account_id, type, name, friendly_name, is_active, created_at)
+       values (${account.id}, '${gateway}', 'Ours', 'Ours', true, now())`,
+  )
+  await close()
+  return account
+}
 
 /** Waits until a standby has all that its primary has. */
 const caughtUp = (primary: string) =>
@@ -107,19 +124,7 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   await startPair(primary, standby, {
     isSynchronous: false,
     prepare: async (url) => {
-      const opened = await open(url, DATA_DIR)
-      account = await createAccount(
-        opened.db,
-        Date.now,
-        { mode: 'live', name: 'Live', currency: 'USD', clockAt: null },
-        'test',
-      )
-      await onServer(
-        primary,
-        `insert into perennial.gateways (account_id, type, name, friendly_name, is_active, created_at)
-           values (${account.id}, 'sandbox', 'Booked', 'Booked', true, now())`,
-      )
-      await opened.close()
+      account = await liveAccount(url, { DATA_DIR, primary, gateway: 'sandbox' })
     },
   })
   const said: string[] = []
@@ -254,15 +259,7 @@ test('a standby that acknowledges nothing: writes are refused before they begin,
   await startPair(primary, standby, {
     isSynchronous: true,
     prepare: async (url) => {
-      const opened = await open(url, DATA_DIR)
-      const wish = { mode: 'live', name: 'Live', currency: 'USD', clockAt: null } as const
-      account = await createAccount(opened.db, Date.now, wish, 'test')
-      await onServer(
-        primary,
-        `insert into perennial.gateways (account_id, type, name, friendly_name, is_active, created_at)
-           values (${account.id}, 'manual', 'By file', 'By file', true, now())`,
-      )
-      await opened.close()
+      account = await liveAccount(url, { DATA_DIR, primary, gateway: 'manual' })
     },
   })
   const said: string[] = []

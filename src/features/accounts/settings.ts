@@ -2,7 +2,7 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import { conflict, type Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { backgroundContext, momentOf, type RequestContext } from '../../kernel/context.ts'
+import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'
 import { dateWithOffset } from '../../kernel/zone.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { recordEvent } from '../events/record.ts'
@@ -119,16 +119,25 @@ export async function raiseInvoiceNumberTo(tx: Transaction, context: RequestCont
   await raiseNumbersAbove(tx, context, { invoice: next - 1n, creditNote: 0n })
 }
 
-/** Raises the numbers of an account after a failover that lost some which were given. One that is not there any more has none. */
-export const raiseNumbersAfterFailover = (
-  db: Pick<Database, 'transaction'>,
-  { account: id, ...given }: { account: AccountId; invoice: bigint; creditNote: bigint },
-): Promise<void> =>
-  db.transaction(id, async (tx) => {
-    const account = await findAccount(tx, id)
-    if (!account) return
-    await raiseNumbersAbove(tx, backgroundContext(account, momentOf(account, Date.now), { actor: 'failover' }), given)
-  })
+/**
+ * Makes the function that raises the numbers of an account after a failover that lost some which were given. An account that is not there any more has
+ * none.
+ */
+export const raisingAfterFailover =
+  (realClock: RealClock) =>
+  (
+    db: Pick<Database, 'transaction'>,
+    { account: id, ...given }: { account: AccountId; invoice: bigint; creditNote: bigint },
+  ): Promise<void> =>
+    db.transaction(id, async (tx) => {
+      const account = await findAccount(tx, id)
+      if (!account) return
+      await raiseNumbersAbove(
+        tx,
+        backgroundContext(account, momentOf(account, realClock), { actor: 'failover' }),
+        given,
+      )
+    })
 
 /** Records which days were closed and which are from now on: who opens books that were closed leaves a trace. */
 async function recordLockDate(

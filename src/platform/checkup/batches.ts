@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { hasFunction } from '../database/is-there.ts'
 import { digitsOf } from '../../kernel/currencies.ts'
 import { minorText } from '../../kernel/money.ts'
 import { doubtful, type Finding } from './finding.ts'
@@ -14,10 +15,7 @@ interface Forgotten {
 
 /** Counts the batches whose day has passed, with the sums of their lines by currency. */
 export async function checkBatches(client: pg.Client, now: string): Promise<Finding[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_batches_day_passed(timestamptz)') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_batches_day_passed(timestamptz)'))) return []
   const { rows } = await client.query<Forgotten>(
     `select currency, batches::int as "batches", lines::int as "lines", total_minor::text as "totalMinor"
        from perennial.list_batches_day_passed($1::timestamptz)`,

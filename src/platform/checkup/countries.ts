@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { hasFunction } from '../database/is-there.ts'
 import { findCountry } from '../../kernel/countries.ts'
 import { type CountryLanguages, languagesMissing } from '../../kernel/country-names.ts'
 import { doubtful, fine, type Finding } from './finding.ts'
@@ -15,10 +16,7 @@ export function checkLanguages(languages?: CountryLanguages): Finding {
 
 /** Counts the customers with a Country in words that now names one and has no countryID: sent back by PUT they get it, and with it their taxes. */
 export async function checkCountries(client: pg.Client): Promise<Finding[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_countries_in_words()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_countries_in_words()'))) return []
   const { rows } = await client.query<{ country: string; customers: string }>(
     'select country, customers from perennial.list_countries_in_words()',
   )

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import pg from 'pg'
+import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
 import { TAKES_NO_WRITES } from '../database/failures.ts'
 import { READ_MARK } from '../database/mark.ts'
-import { readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
+import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
 import { shownServer } from '../database/addresses.ts'
 import { APP_ROLE } from '../database/roles.ts'
@@ -322,7 +323,9 @@ async function checkMigrations(
       doubtful(
         about,
         `${lacking.map(({ name }) => name).join(', ')} did not run yet`,
-        'the next start runs them, or "perennial migrate" does',
+        lacking.some(({ least }) => least > newestOf(rows))
+          ? 'run "perennial migrate --maintenance", or stop the processes that run: docs/operate/upgrade.md'
+          : 'the next start runs them, or "perennial migrate" does',
       ),
     ]
   return [fine(about, `up to date with ${known.at(-1)?.name}`)]
@@ -336,10 +339,7 @@ async function checkSealed(
 ): Promise<Finding[]> {
   const about = 'what is sealed'
   if (!isSuperuser && !isAppMember) return []
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_wrapping_keys()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_wrapping_keys()'))) return []
   const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
   try {
     const ring = await checkEncryptionKeys({ ...BY_ROWS, rows }, config)
@@ -360,10 +360,7 @@ async function checkMadeSeal(
   { sealP12 }: Config,
 ): Promise<Finding[]> {
   if (sealP12 !== undefined || (!isSuperuser && !isAppMember)) return []
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.find_seal_key()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.find_seal_key()'))) return []
   const { rows } = await client.query<{ certificate: Buffer }>('select certificate from perennial.find_seal_key()')
   return rows.map(({ certificate }) => checkEnd('seal', certificate, Date.now(), 'run "perennial seal renew"'))
 }
@@ -371,10 +368,7 @@ async function checkMadeSeal(
 /** Checks for sales of the capture widget on which a person has to decide: what they wait for never comes on its own. */
 async function checkSales(client: pg.Client, { isSuperuser, isAppMember }: Server): Promise<Finding[]> {
   if (!isSuperuser && !isAppMember) return []
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.count_unsettled_capture_sales()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.count_unsettled_capture_sales()'))) return []
   const { rows } = await client.query<{ n: number }>('select perennial.count_unsettled_capture_sales()::int as n')
   const count = rows[0]?.n ?? 0
   if (count === 0) return []
@@ -390,10 +384,7 @@ async function checkSales(client: pg.Client, { isSuperuser, isAppMember }: Serve
 /** Checks for bank files whose lines were taken for known by their reference alone: money that they name was not booked. */
 async function checkFilesToSendAgain(client: pg.Client, { isSuperuser, isAppMember }: Server): Promise<Finding[]> {
   if (!isSuperuser && !isAppMember) return []
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.count_files_to_send_again()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.count_files_to_send_again()'))) return []
   const { rows } = await client.query<{ n: number }>('select perennial.count_files_to_send_again()::int as n')
   const count = rows[0]?.n ?? 0
   if (count === 0) return []

@@ -1,13 +1,11 @@
 import type pg from 'pg'
+import { hasFunction } from '../database/is-there.ts'
 import { doubtful, type Finding } from './finding.ts'
 
 /** Gateways that are held: what was to be collected through them waits. */
 
 export async function checkHolds(client: pg.Client): Promise<Finding[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_held_gateways()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_held_gateways()'))) return []
   const { rows } = await client.query<{ id: string; account: string; heldFor: string }>(
     `select gateway_id::text as "id", account_id::text as "account", held_for as "heldFor" from perennial.list_held_gateways()`,
   )

@@ -56,3 +56,11 @@ test('a process that is not live, or does not read a setting, differs in nothing
     differencesTo(own, [own, listed('b', { PUBLIC_URL: 'z' }, { isLive: false }), listed('c', { PUBLIC_URL: 'x' })]),
   ).toEqual([])
 })
+
+test('processes that do no work are named, with what ends that', () => {
+  const live = [listed('a', {}), listed('b', {}, { state: 'outdated' }), listed('c', {}, { state: 'maintenance' })]
+  expect(processFindings(live, { ...ROOM, ofServer: 500 }).slice(1)).toMatchObject([
+    { state: 'warn', text: 'no work is done (outdated) by serve host-b:7', mend: expect.stringContaining('start') },
+    { state: 'warn', text: 'no work is done (maintenance) by serve host-c:7', mend: expect.stringContaining('off') },
+  ])
+})

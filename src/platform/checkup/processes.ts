@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { hasFunction } from '../database/is-there.ts'
 import { differencesTo, sentenceOf } from '../processes/equal-settings.ts'
 import type { ListedProcess, ProcessKind } from '../processes/queries.ts'
 import { doubtful, fine, type Finding } from './finding.ts'
@@ -7,10 +8,7 @@ import { doubtful, fine, type Finding } from './finding.ts'
 
 /** Lists who is there, and each setting in which two live processes differ, once. */
 export async function checkProcesses(client: pg.Client, connections: Connections): Promise<Finding[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_processes()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_processes()'))) return []
   const { rows } = await client.query<ListedProcess>(
     `select process_id::text as "id", kind, host, pid, version, schema, state, is_live as "isLive", settings from perennial.list_processes()`,
   )
@@ -59,5 +57,17 @@ export function processFindings(
     wanted + spare > ofServer
       ? doubtful('processes', text, 'raise max_connections, or lower DATABASE_POOL')
       : fine('processes', text)
-  return [count, ...differences]
+  return [count, ...statesOf(live), ...differences]
 }
+
+/** States in which a process refuses requests and begins no duty, and what ends them. */
+const IDLE_STATES = {
+  outdated: 'start the version of the program that migrated the database in their place',
+  maintenance: '"perennial maintenance" shows until when, "perennial maintenance off" ends it',
+} as const
+
+const statesOf = (live: readonly ListedProcess[]): Finding[] =>
+  Object.entries(IDLE_STATES).flatMap(([state, mend]) => {
+    const found = live.filter((one) => one.state === state).map(({ kind, host, pid }) => `${kind} ${host}:${pid}`)
+    return found.length === 0 ? [] : [doubtful('processes', `no work is done (${state}) by ${found.join(', ')}`, mend)]
+  })

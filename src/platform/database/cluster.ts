@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { hasTable } from './is-there.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import type { Connection } from './database.ts'
 import { clientConfig } from './open-database.ts'
@@ -48,10 +49,7 @@ export async function describeCluster(client: pg.ClientBase): Promise<Cluster | 
 }
 
 async function stateOf(client: pg.ClientBase): Promise<Cluster['state']> {
-  const { rows } = await client.query<{ is: boolean }>(
-    `select to_regclass('perennial.distribution') is not null as "is"`,
-  )
-  if (!rows[0]?.is) return null
+  if (!(await hasTable(client, 'perennial.distribution'))) return null
   const found = await client.query<{ state: Cluster['state'] }>('select state from perennial.distribution')
   return found.rows[0]?.state ?? null
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { statementsOf } from './script.ts'
-import { CITUS_MIN, type Cluster, IS_OF_ACCOUNTS, isNewEnough } from './cluster.ts'
+import { CITUS_MIN, type Cluster, describeCluster, IS_OF_ACCOUNTS, isNewEnough } from './cluster.ts'
 
 /**
  * The distribution of the tables of accounts over the workers of Citus, by account: each in a transaction of its own, in an order in which nothing is distributed
@@ -158,13 +158,5 @@ export async function runMigration(client: pg.ClientBase, text: string): Promise
 }
 
 /** Reports whether the tables of accounts are distributed here. */
-async function isCluster(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ is: boolean }>(
-    `select to_regclass('pg_catalog.pg_dist_partition') is not null and to_regclass('perennial.accounts') is not null as "is"`,
-  )
-  if (!rows[0]?.is) return false
-  const found = await client.query<{ is: boolean }>(
-    `select exists (select from pg_dist_partition where logicalrelid = 'perennial.accounts'::regclass and partmethod = 'h') as "is"`,
-  )
-  return found.rows[0]?.is === true
-}
+const isCluster = async (client: pg.ClientBase): Promise<boolean> =>
+  ((await describeCluster(client))?.distributed ?? 0) > 0

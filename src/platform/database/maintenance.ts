@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Instant } from '../../kernel/calendar.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import type { Connection, Database } from './database.ts'
+import { hasFunction } from './is-there.ts'
 import { type InMaintenance, listLive } from './migrations.ts'
 import { clientConfig, STARTING_NAME } from './open-database.ts'
 import { checkOthersKnow, nameOfProcess } from './schema-numbers.ts'
@@ -52,9 +53,21 @@ export const maintenanceOn =
         checkOthersKnow(lacking, await listLive(client))
         return await work()
       }
-      const hold = () => client.query(`select perennial.begin_maintenance('migration', ${HELD_SECONDS})`)
+      const hold = async () => {
+        // Each on a connection of its own: one that is lost must not let maintenance end beneath what runs.
+        const holding = new ServerClient({ ...clientConfig(connection, owner), application_name: STARTING_NAME })
+        try {
+          await holding.connect()
+          await holding.query(`select perennial.begin_maintenance('migration', ${HELD_SECONDS})`)
+        } finally {
+          await holding.end()
+        }
+      }
       await hold()
-      again = setInterval(() => void hold().catch(() => {}), HELD_AGAIN_MS)
+      again = setInterval(
+        () => void hold().catch((error: unknown) => log.info(`Maintenance could not be held on: ${String(error)}`)),
+        HELD_AGAIN_MS,
+      )
       log.info('The service is in maintenance.')
       await untilAllRest(client, quietMsMax)
       await work()
@@ -66,12 +79,8 @@ export const maintenanceOn =
   }
 
 /** Returns whether the database is new enough for maintenance. */
-async function knowsMaintenance(client: ServerClient): Promise<boolean> {
-  const { rows } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.begin_maintenance(text, integer)') is not null as "is"`,
-  )
-  return rows[0]?.is === true
-}
+const knowsMaintenance = (client: ServerClient): Promise<boolean> =>
+  hasFunction(client, 'perennial.begin_maintenance(text, integer)')
 
 /** Waits until every live process shows that nothing of it runs any more. Throws a StartFailure that names the others if they take too long. */
 async function untilAllRest(client: ServerClient, quietMsMax: number): Promise<void> {

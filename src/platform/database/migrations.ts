@@ -5,6 +5,7 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type pg from 'pg'
+import { hasFunction, hasTable } from './is-there.ts'
 import { type Connection, WHOLE_STATEMENT_MS } from './database.ts'
 import { isLockedOut, isRetryable, RETRIES_MAX } from './failures.ts'
 import { type AppliedMigration, checkKnowsLeast, checkOthersKnow, leastOf, type LiveProcess } from './schema-numbers.ts'
@@ -80,12 +81,11 @@ export async function stateOfMigrations(
 // Any constant will do, as long as no other program of this database uses it.
 const MIGRATION_LOCK = 7_305_861_200_411
 
+const hasMigrations = (client: pg.Client): Promise<boolean> => hasTable(client, 'perennial.migrations')
+
 /** Lists the migrations that a database has, and changes nothing: none of one that is empty. */
 export async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regclass('perennial.migrations') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasMigrations(client))) return []
   // Columns that a database before schema numbers has not are null in this form.
   const { rows } = await client.query<AppliedMigration>(`
     select version, name, hash, (to_jsonb(m) ->> 'least')::integer as "least", to_jsonb(m) ->> 'program' as "program"
@@ -94,11 +94,8 @@ export async function readApplied(client: pg.Client): Promise<AppliedMigration[]
 }
 
 async function listApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  const { rows: there } = await client.query<{ is: boolean }>(
-    `select to_regclass('perennial.migrations') is not null as "is"`,
-  )
   // Not again and again: while no standby acknowledges, each commit waits, and a start that has nothing to change does too.
-  if (!there[0]?.is)
+  if (!(await hasMigrations(client)))
     await client.query(`
       create table if not exists perennial.migrations (
         version integer primary key, name text not null, hash text not null, applied_at timestamptz not null default now());
@@ -140,7 +137,9 @@ export async function listPending(
   }
 }
 
-const newestOf = (applied: readonly AppliedMigration[]): number => Math.max(0, ...applied.map(({ version }) => version))
+/** Returns the newest migration that a database has; 0: none. */
+export const newestOf = (applied: readonly AppliedMigration[]): number =>
+  Math.max(0, ...applied.map(({ version }) => version))
 
 /** Circumstances of migrations. */
 export interface MigrationSettings {
@@ -214,10 +213,7 @@ async function runAll(
 
 /** Lists the live processes of the service; none where the database is older than the list of them. */
 export async function listLive(client: pg.Client): Promise<LiveProcess[]> {
-  const { rows: found } = await client.query<{ is: boolean }>(
-    `select to_regprocedure('perennial.list_processes()') is not null as "is"`,
-  )
-  if (!found[0]?.is) return []
+  if (!(await hasFunction(client, 'perennial.list_processes()'))) return []
   const { rows } = await client.query<LiveProcess>(
     'select kind, host, pid, version, schema, state from perennial.list_processes() where is_live',
   )

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../../kernel/fault.ts'
 import type { Config } from '../config.ts'
 import { Memory } from '../failover/memory.ts'
+import { holdingGateways } from '../failover/queries.ts'
 import { meetAndSettle, type SettleDeps } from '../failover/settle.ts'
 import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
@@ -157,37 +158,10 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const memory = isEmbedded ? undefined : new Memory()
     const pool = { role: roles.app, engine, knows: schema, memory, ...options }
     const db = openPool(config, home.connection, pool)
-    await orClosed(
-      db,
-      reached(config, () => checkServesAccounts(db, config)),
-    )
-    const settling = {
-      processId: randomUUID(),
-      memory,
-      working: db,
-      raiseNumbers: options.raiseNumbers,
-      log: options.log,
-    }
-    const met = await orClosed(db, meetAndSettle({ db, ...settling }, null))
-    if (!isEmbedded && met.system !== undefined && met.timeline !== undefined) {
-      const settle = async (before: number) => {
-        const own = openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
-        await meetAndSettle({ db: own, ...settling }, before).finally(() => own.close())
-      }
-      serversFor(clientConfig(home.connection, roles.app)).settleFrom(
-        { system: met.system, timeline: met.timeline },
-        settle,
-      )
-    }
-    // Whoever held them died with the database: what they worked at can go on at once.
-    if (home.isFresh) await deleteOldLeases(db, 'infinity')
-    // Of a database that was carried here all records count as updated now, see decision 27.
-    const mark = isEmbedded ? restoredMarkOf(dataFolderAt(config.dataDir).cluster) : undefined
-    const isRestored = mark !== undefined && existsSync(mark)
-    await settleUpdates(db, isRestored)
-    // What was charged after the copy was made is not in it.
-    if (isRestored) await db.unscoped.rows(sql`select hold_live_gateways('restore')`)
-    if (isRestored) rmSync(mark)
+    const processId = randomUUID()
+    const meeting = { processId, memory, working: db, raiseNumbers: options.raiseNumbers, log: options.log }
+    const openSettling = () => openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
+    await orClosed(db, prepare(config, { db, home, role: roles.app, meeting, openSettling }))
     let isClosing = false
     void home.ended?.then((reason) => {
       if (!isClosing) options.onDatabaseGone?.(reason)
@@ -197,14 +171,13 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       await db.close()
       await home.stop()
     }
-    await orClosed(db, checkEncryptionKeys(db.unscoped, config))
     return {
       db,
       connection: home.connection,
       openOwner: () => openOwner(home.connection, roles.owner, schema),
       migrated,
       schema,
-      processId: settling.processId,
+      processId,
       openEnvelope: () => openEnvelope(db.unscoped, config),
       close,
     }
@@ -212,6 +185,41 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     await home.stop()
     throw error
   }
+}
+
+/**
+ * Does what stands before the first work on a database: checks that it serves accounts by the keys that are there, and settles what a failover has lost, and
+ * what a copy that was restored does not know.
+ */
+async function prepare(
+  config: Config,
+  given: {
+    db: Database
+    home: Home
+    role: string
+    meeting: Omit<SettleDeps, 'db'>
+    openSettling: () => Database
+  },
+): Promise<void> {
+  const { db, home, meeting } = given
+  const isEmbedded = config.databaseUrl === undefined
+  await reached(config, () => checkServesAccounts(db, config))
+  const { system, timeline } = await meetAndSettle({ ...meeting, db }, null)
+  if (!isEmbedded && system !== undefined && timeline !== undefined)
+    serversFor(clientConfig(home.connection, given.role)).settleFrom({ system, timeline }, async (before) => {
+      const own = given.openSettling()
+      await meetAndSettle({ ...meeting, db: own }, before).finally(() => own.close())
+    })
+  // Whoever held them died with the database: what they worked at can go on at once.
+  if (home.isFresh) await deleteOldLeases(db, 'infinity')
+  // Of a database that was carried here all records count as updated now, see decision 27.
+  const mark = isEmbedded ? restoredMarkOf(dataFolderAt(config.dataDir).cluster) : undefined
+  const isRestored = mark !== undefined && existsSync(mark)
+  await settleUpdates(db, isRestored)
+  // What was charged after the copy was made is not in it.
+  if (isRestored) await db.unscoped.rows(holdingGateways('restore'))
+  if (isRestored) rmSync(mark)
+  await checkEncryptionKeys(db.unscoped, config)
 }
 
 /** Returns the engine of the database; undefined where there is no Citus. Throws a StartFailure if it cannot serve accounts. */

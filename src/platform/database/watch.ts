@@ -51,8 +51,6 @@ export interface Readiness extends Clocks {
   mark: string
   /** The server, as it was at that moment: one that is promoted where it stands keeps its start, and has a higher timeline. */
   server: ServerIdentity
-  /** Position to which the server's log was on its disk; null if it keeps that to itself. */
-  flushed: string | null
   isReadOnly: boolean
   /** Commits wait for a standby that does not acknowledge them: nothing is to be written. */
   waitsForStandby: boolean
@@ -88,7 +86,6 @@ export const NOT_ANSWERED: Readiness = {
   answeredAtMs: null,
   mark: '',
   server: UNKNOWN,
-  flushed: null,
   isReadOnly: false,
   waitsForStandby: false,
   moves: 0,
@@ -200,8 +197,8 @@ export class Watch {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
     await this.#opening?.catch(() => {})
+    clearInterval(this.#timer)
     await this.#client?.end()
   }
 
@@ -287,14 +284,14 @@ export class Watch {
       const server = { system: watched.system, startedAt: watched.startedAt, timeline: watched.timeline }
       const exchange = { sentMs: sentSteadyMs, answeredMs: steadyClock(), databaseMs: nowMs }
       this.#settings.memory?.noteExchange(exchange, server, flushed)
-      this.#reportStandby((standbyWaitMs ?? 0) > STANDBY_WAIT_MS)
+      const waitsForStandby = (standbyWaitMs ?? 0) > STANDBY_WAIT_MS
+      this.#reportStandby(waitsForStandby)
       this.#readiness = {
         ...this.#readiness,
         mark,
         server,
-        flushed,
         isReadOnly,
-        waitsForStandby: (standbyWaitMs ?? 0) > STANDBY_WAIT_MS,
+        waitsForStandby,
         ...clocks,
         answeredAtMs: steadyClock(),
         refusal: undefined,

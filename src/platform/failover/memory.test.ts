@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Memory } from './memory.ts'
+import { underWay } from './under-way.ts'
 
 const SERVER = { system: 'one', startedAt: 'then', timeline: 1 }
 const NOON = Date.parse('2027-03-01T12:00:00.000Z')
@@ -53,6 +54,23 @@ test('an effect is one that perhaps left from before its call on, until it is kn
   ])
 })
 
+test('work counts as left unless its answer shows that it stayed, also after an exception', async () => {
+  const memory = dated()
+  const done = (reference: string, work: () => Promise<string>) =>
+    underWay(memory.beginEffect(charge(reference), 100), work, (answer) => answer !== 'declined')
+  expect(await done('1', async () => 'charged')).toBe('charged')
+  expect(await done('2', async () => 'declined')).toBe('declined')
+  const failing = done('3', () => {
+    expect(memory.after(NOON + 50)).toContainEqual(expect.objectContaining({ id: '3', state: 'perhaps' }))
+    throw new Error('broken off')
+  })
+  await expect(failing).rejects.toThrow('broken off')
+  expect(memory.after(NOON + 50).map(({ id, state }) => [id, state])).toEqual([
+    ['1', 'lost'],
+    ['3', 'lost'],
+  ])
+})
+
 test('every commit moves the last one, with something to remember or without', () => {
   const memory = dated()
   memory.noteCommit(1n, [], 300, 301)
@@ -61,4 +79,15 @@ test('every commit moves the last one, with something to remember or without', (
   expect(lastSentMs).toBeLessThan(NOON + 300)
   memory.noteCommit(1n, [change('1')], 200, 201)
   expect(memory.evidence(2).lastSentMs).toBe(lastSentMs)
+})
+
+test('each has a number of its own, which an effect keeps when it has left', () => {
+  const memory = dated()
+  const going = memory.beginEffect(charge('1'), 100)
+  memory.noteCommit(1n, [change('1'), change('2')], 200, 201)
+  const positions = () => new Map(memory.after(null).map(({ kind, id, position }) => [`${kind} ${id}`, position]))
+  const before = positions()
+  expect(new Set(before.values()).size).toBe(3)
+  going.left()
+  expect(positions()).toEqual(before)
 })

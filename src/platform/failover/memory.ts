@@ -1,4 +1,5 @@
 import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { ClockExchange } from '../database/clock-offset.ts'
 import type { ServerIdentity } from '../database/servers.ts'
 import { steadyClock } from '../steady-clock.ts'
 
@@ -51,6 +52,8 @@ export interface EffectUnderWay {
 
 /** A thing that is remembered, with the instants between which it was committed, or left, by the clock of the database's server. */
 export interface Remembered extends Change {
+  /** Its number among all that this process has remembered: by it one is written down once. */
+  position: number
   kind: 'change' | 'effect'
   account: AccountId
   gatewayId: Id | null
@@ -71,24 +74,17 @@ export interface ServerKnowledge {
   numbers: readonly [account: string, invoice: string, creditNote: string][]
 }
 
-/** An exchange with the database: moments of the steady clock before and after it, and the database's clock in between. */
-export interface SteadyExchange {
-  sentMs: number
-  answeredMs: number
-  databaseMs: number
-}
-
 const EXCHANGES_KEPT = 5
 /** Servers of higher timelines can be seen before anything is settled there. */
 const TIMELINES_KEPT = 4
 /** By how much two clocks may drift from each other. */
 const DRIFT = 0.0005
 
-/** Bounds the database's clock by the last exchanges with it. */
+/** Bounds the database's clock by the last exchanges with it, whose moments are of the steady clock. */
 class Bounds {
-  #exchanges: SteadyExchange[] = []
+  #exchanges: ClockExchange[] = []
 
-  note(exchange: SteadyExchange): void {
+  note(exchange: ClockExchange): void {
     this.#exchanges.push(exchange)
     if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift()
   }
@@ -160,6 +156,7 @@ export class Memory {
   readonly #effects = new Ring()
   /** Effects about which it is not known whether they have left: as many as calls are under way. */
   readonly #underWay = new Set<Remembered>()
+  #positions = 0
   #lastSentMs: number | null = null
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
   /** The position seen last on each of the last timelines. */
@@ -168,11 +165,7 @@ export class Memory {
   #failover: { settledMs: number; noteLater: (change: Missing) => void } | undefined
 
   /** Takes an answer of the watch. */
-  noteExchange(
-    exchange: SteadyExchange,
-    { system, startedAt, timeline }: ServerIdentity,
-    flushed: string | null,
-  ): void {
+  noteExchange(exchange: ClockExchange, { system, startedAt, timeline }: ServerIdentity, flushed: string | null): void {
     // Another server has another clock.
     const server = `${system} ${startedAt}`
     if (server !== this.#server) this.#bounds.forget()
@@ -193,7 +186,7 @@ export class Memory {
     for (const note of notes)
       if ('of' in note) this.#noteNumbers(account, note)
       else if (isKnown) {
-        const kind = { kind: 'change', account, gatewayId: null } as const
+        const kind = { position: this.#nextPosition(), kind: 'change', account, gatewayId: null } as const
         const change: Remembered = { ...note, ...kind, sentMs: earliest, answeredMs: latest }
         this.#keep(this.#changes, change)
         // The failover was met without it. Its parts may be on either server.
@@ -207,7 +200,8 @@ export class Memory {
     const earliest = this.#bounds.earliest(sentMs)
     if (earliest === undefined) return NOT_REMEMBERED
     const about = { operation, type: null, id: reference, number: null, account, gatewayId }
-    const effect: Remembered = { ...about, kind: 'effect', sentMs: earliest, answeredMs: earliest }
+    const position = this.#nextPosition()
+    const effect: Remembered = { ...about, position, kind: 'effect', sentMs: earliest, answeredMs: earliest }
     this.#underWay.add(effect)
     return {
       left: () => {
@@ -245,6 +239,11 @@ export class Memory {
   /** Takes, after a lossy failover, a function for each change that is noted from now on and began before. */
   noteLater(settledMs: number, noteLater: (change: Missing) => void): void {
     this.#failover = { settledMs, noteLater }
+  }
+
+  #nextPosition(): number {
+    this.#positions += 1
+    return this.#positions
   }
 
   /** Returns the latest instant that it can be now, for an effect that began before. */

@@ -57,15 +57,16 @@ export const listFailoverNumbers = (db: Unscoped, id: string) =>
 export const skipLostIdentifiers = (db: Unscoped, id: string) =>
   db.rows(sql`select skip_lost_identifiers(${id}::bigint)`)
 
-export const holdForFailover = (db: Unscoped) => db.value<bigint>(sql`select hold_live_gateways('failover') as "held"`)
+/** Holds every gateway of the live accounts; one that is held already keeps its reason. */
+export const holdingGateways = (reason: 'failover' | 'restore' | 'import') =>
+  sql`select hold_live_gateways(${reason}::text) as "held"`
 
 export const markSettled = (db: Unscoped, id: string) => db.rows(sql`select settle_failover(${id}::bigint)`)
 
-/** Writes notes down, the first in the place `first` of those of the process; a place that is taken keeps its note. */
-export const noteLosses = (db: Unscoped, id: string, processId: string, found: readonly Missing[], first = 0) => {
-  const notes = found.map(({ account, gatewayId, ...one }, place) => ({
+/** Writes notes down; one that stands there already keeps its place. */
+export const noteLosses = (db: Unscoped, id: string, processId: string, found: readonly Missing[]) => {
+  const notes = found.map(({ account, gatewayId, ...one }) => ({
     ...one,
-    position: first + place,
     account: String(account),
     gateway: gatewayId === null ? null : String(gatewayId),
   }))
@@ -116,12 +117,14 @@ export interface FailoverNote {
   sentAt: Instant
   answeredAt: Instant
   state: 'lost' | 'perhaps'
+  /** When it was written down: later than the failover was met, where a process comes late. */
+  notedAt: Instant
 }
 
 export const listFailoverNotes = (db: Unscoped, id: bigint) =>
   db.rows<FailoverNote>(sql`
     select account_id as "account", kind, operation, record_type as "type", record_id as "id", number, gateway_id as "gatewayId", sent_at as "sentAt",
-           answered_at as "answeredAt", state
+           answered_at as "answeredAt", state, noted_at as "notedAt"
       from list_failover_notes(${id}::bigint)`)
 
 /** Declares the last failover, or a restored copy, a lossy one; returns it. */

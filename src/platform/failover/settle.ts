@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import { steadyClock } from '../steady-clock.ts'
 import type { Memory } from './memory.ts'
 import {
-  holdForFailover,
+  holdingGateways,
   type KnownNumbers,
   listFailoverNumbers,
   markSettled,
@@ -68,22 +68,14 @@ async function noteAll(
   { db, working, processId, memory, log }: SettleDeps & { memory: Memory },
   { id, replayedAtMs }: Pick<Extract<Met, { isMove: true }>, 'id' | 'replayedAtMs'>,
 ): Promise<void> {
-  const found = memory.after(replayedAtMs)
-  const noted = noteLosses(db.unscoped, id, processId, found)
-  let position = found.length
   memory.noteLater(steadyClock(), (change) => {
-    const place = position
-    position += 1
-    // Where the others could not be written, the next attempt lists this one, too.
-    noted
-      .then(() => noteLosses(working.unscoped, id, processId, [change], place))
-      .catch((error: unknown) =>
-        log.error(
-          `${change.operation} ${change.id ?? ''} may be lost by the failover, and could not be noted: ${String(error)}`,
-        ),
-      )
+    noteLosses(working.unscoped, id, processId, [change]).catch((error: unknown) =>
+      log.error(
+        `${change.operation} ${change.id ?? ''} may be lost by the failover, and could not be noted: ${String(error)}`,
+      ),
+    )
   })
-  await noted
+  await noteLosses(db.unscoped, id, processId, memory.after(replayedAtMs))
 }
 
 /** Does what a loss asks for: identifiers, numbers, holds. */
@@ -93,7 +85,7 @@ export async function settleLoss(
 ): Promise<void> {
   await skipLostIdentifiers(db.unscoped, id)
   for (const numbers of await listFailoverNumbers(db.unscoped, id)) await raiseNumbers(db, numbers)
-  await holdForFailover(db.unscoped)
+  await db.unscoped.rows(holdingGateways('failover'))
   await markSettled(db.unscoped, id)
 }
 

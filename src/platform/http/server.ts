@@ -146,10 +146,16 @@ export function buildServer(deps: HttpDeps, operations: readonly Operation[], pa
   return app
 }
 
+/** Calls back when an answer is over: its connection has closed, now or before. */
+function onceClosed(raw: FastifyReply['raw'], done: () => void): void {
+  if (raw.destroyed) done()
+  else raw.once('close', done)
+}
+
 /** Refuses a request while the service takes no work, and counts it until its answer has left or its handler is done, whichever is later. */
 function admit({ db, underway }: HttpDeps, { raw }: FastifyReply): void {
   db.admission.check()
-  raw.once('close', underway.begin())
+  onceClosed(raw, underway.begin())
 }
 
 function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
@@ -234,8 +240,7 @@ function maySendLarge({ headers }: FastifyRequest): boolean {
 function countBody(request: FastifyRequest, { raw }: FastifyReply, counted: CountedBody): void {
   request.countedBody = counted
   // However the request ends, and only once what was made of its body is no longer needed.
-  raw.once('close', counted.end)
-  if (raw.destroyed) counted.end()
+  onceClosed(raw, counted.end)
 }
 
 async function identify(request: FastifyRequest, deps: HttpDeps): Promise<Caller> {
@@ -297,10 +302,9 @@ function addOperation(app: FastifyInstance, deps: HttpDeps, operation: Operation
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   const reason = () => new Fault('unavailable', [{ code: 'caller_gone', message: 'The caller hung up.', field: null }])
-  raw.once('close', () => {
+  onceClosed(raw, () => {
     if (!raw.writableFinished) gone.abort(reason())
   })
-  if (raw.destroyed) gone.abort(reason())
   return gone.signal
 }
 

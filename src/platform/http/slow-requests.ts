@@ -41,8 +41,8 @@ export class SlowRequests {
     }
     this.#lines += 1
     const { id, caller, times, routeOptions } = request
-    // Long work asks the database in ways of its own.
-    const isLong = routeOptions.config.operation?.kind === 'long'
+    // Long work and pages ask the database in ways of their own.
+    const isTimed = (routeOptions.config.operation?.kind ?? 'long') !== 'long'
     this.#log.info(
       {
         requestId: id,
@@ -51,7 +51,7 @@ export class SlowRequests {
         status: statusCode,
         ms: Math.round(elapsedTime),
         placeMs: Math.round(times.placeMs),
-        ...(isLong ? {} : { databaseMs: Math.round(times.databaseMs) }),
+        ...(isTimed ? { databaseMs: Math.round(times.databaseMs) } : {}),
       },
       'slow',
     )
