@@ -9,7 +9,7 @@ export function addUpgrading(program: Command, run: Runner): void {
     .command('migrate')
     .description('bring the database up to date beside running processes, and start nothing')
     .addOption(
-      new Option('--dry-run', 'list what is lacking, and whether processes of now can run beside it').conflicts(
+      new Option('--dry-run', 'list what is lacking, and whether the running processes can work beside it').conflicts(
         'maintenance',
       ),
     )

@@ -275,7 +275,7 @@ const VARIABLES = {
     {
       name: 'DATABASE_POOL',
       about:
-        'Database connections of one process for writes and work; reads and long operations have up to 20 of their own.',
+        'Database connections of one process for writes and work. Beside them `serve` opens up to 20, for reads, credentials, long operations and the watch, and `work` up to 4.',
     },
     wholeNumber(1, POOL_MAX),
   ),
