@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BUILT, builtModules } from './test/support/built-modules.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 /**
  * fast: no database. database: one cloned from a template per test file, on one embedded server a run.
@@ -36,6 +37,7 @@ const EACH_CORE = { isolate: false, maxWorkers: availableParallelism() }
 export default defineConfig({
   test: {
     teardownTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins,

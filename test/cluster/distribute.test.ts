@@ -59,7 +59,7 @@ describe.skipIf(MISSING !== undefined)(`distribute${needs}`, () => {
     expect(await contentsBy(before, books)).toEqual(books.contents)
     expect(await distribute('living')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/stop \S+ \(serve, pid \d+\)/),
+      err: expect.stringMatching(/live: serve \S+ on \S+, process \d+/),
     })
     await ended(before)
 
