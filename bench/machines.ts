@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Machines, type MachinesWish } from '../test/program/machines.ts'
 import { whyNotApart } from '../test/program/network.ts'
+import { RandomFailovers } from '../test/program/random-failovers.ts'
 import { benchFolder } from './measure/database.ts'
 import { median, ratioOf, tell, tellVerdicts, type Verdict } from './measure/figures.ts'
 import { tellHost } from './measure/machine.ts'
@@ -156,24 +157,81 @@ async function cpuOfIdle(machines: Machines, seconds: number): Promise<number> {
   return (cpuOfProcess(pid) - before) / seconds
 }
 
+/** Lets so many random failovers happen, each of which is checked. */
+async function benchFailovers(count: number): Promise<void> {
+  const folder = benchFolder()
+  const seed = process.env['FAILOVER_SEED'] ?? String(random(1_000_000))
+  const failovers = new RandomFailovers({ root: folder.path, seed })
+  const kinds = new Map<string, number>()
+  let [lost, unknown] = [0, 0]
+  try {
+    await failovers.start()
+    for (let n = 0; n < count; n += 1) {
+      const told = await failovers.failOver()
+      kinds.set(told.kind, (kinds.get(told.kind) ?? 0) + 1)
+      lost += told.lost
+      unknown += told.unknown
+      process.stderr.write(`${n + 1}: ${told.kind}; ${told.lost} lost\n`)
+    }
+    const counted = [...kinds].toSorted().map(([kind, times]) => `${kind} ${times} ×`)
+    tell(`${count} failovers of the seed ${seed}: ${counted.join('; ')}`)
+    tell(
+      `${failovers.made} records acknowledged, no identifier or number names two; ${lost} lost by asynchronous ones, ${lost - unknown} of them listed, ${unknown} acknowledged by services that died with the primary`,
+    )
+  } finally {
+    await failovers.stop()
+    folder.remove()
+  }
+}
+
+/** Measures the CPU of a write over all services beside one, and of a service that nobody asks for anything. */
+async function benchCpu(machines: Machines, isSmoke: boolean): Promise<Verdict[]> {
+  const addresses = machines.serves.map((name) => machines.balancer.addressOf(name))
+  const [one, several]: [number[], number[]] = [[], []]
+  // What a process has not compiled yet costs several times as much.
+  await cpuOfWrite(machines, addresses, isSmoke ? 1 : 30)
+  for (let turn = 0; turn < (isSmoke ? 1 : 5); turn += 1) {
+    one.push(await cpuOfWrite(machines, addresses.slice(0, 1), isSmoke ? 1 : 5))
+    several.push(await cpuOfWrite(machines, addresses, isSmoke ? 1 : 5))
+  }
+  const ratio = median(ratioOf(several, one))
+  const idle = (await cpuOfIdle(machines, isSmoke ? 2 : 60)) * 1_000
+  return [
+    {
+      goal: `a write of 24 callers over ${addresses.length} services takes at most ${OF_ONE_MAX} × the CPU of one over one`,
+      reached: `${ratio.toFixed(2)} × (${(median(one) * 1e6).toFixed(0)} and ${(median(several) * 1e6).toFixed(0)} µs)`,
+      isMet: ratio <= OF_ONE_MAX,
+    },
+    {
+      goal: `an idle service takes at most ${IDLE_CPU_MAX_MS} ms of CPU a second`,
+      reached: `${idle.toFixed(2)} ms`,
+      isMet: idle <= IDLE_CPU_MAX_MS,
+    },
+  ]
+}
+
+const PARTS = ['failovers', 'stops', 'cpu']
+
+/** `part`: one of PARTS, or for how many minutes things happen before stops and CPU. */
 export async function benchMachines({
-  minutes,
-  stops,
+  part,
+  times,
   isSmoke,
 }: {
-  minutes: number
-  stops: number
+  part: string
+  times: number
   isSmoke: boolean
 }): Promise<void> {
+  const minutes = Number(part)
+  if (Number.isNaN(minutes) && !PARTS.includes(part)) throw new Error(`${part} is none of ${PARTS.join(', ')}`)
   tellHost()
+  if (part === 'failovers') return benchFailovers(times)
   const missing = whyNotApart()
   tell(missing === undefined ? 'each machine is a network namespace' : `machines are addresses of this one: ${missing}`)
-  const isApart = missing === undefined
-  const verdicts: Verdict[] = []
   const small = {
     ...DEFAULT,
     ...(isSmoke && { serves: 2, works: 1, records: 100, firms: 1 }),
-    isApart,
+    isApart: missing === undefined,
     env: { DRAIN_SECONDS: '2' },
   }
   if (minutes > 0)
@@ -183,29 +241,13 @@ export async function benchMachines({
         `${happened}; ${machines.tally.answers} right answers, none lost or doubled; waits ${JSON.stringify(Object.fromEntries(machines.tally.waits))}`,
       )
     })
+  const verdicts: Verdict[] = []
   await withMachines({ ...small, works: 0, records: 1 }, async (machines) => {
-    const cuts = await benchDrain(machines, stops)
-    verdicts.push({ goal: `0 connections cut in ${stops} stops`, reached: String(cuts), isMet: cuts === 0 })
-    const addresses = machines.serves.map((name) => machines.balancer.addressOf(name))
-    const [one, several]: [number[], number[]] = [[], []]
-    // What a process has not compiled yet costs several times as much.
-    await cpuOfWrite(machines, addresses, isSmoke ? 1 : 30)
-    for (let turn = 0; turn < (isSmoke ? 1 : 5); turn += 1) {
-      one.push(await cpuOfWrite(machines, addresses.slice(0, 1), isSmoke ? 1 : 5))
-      several.push(await cpuOfWrite(machines, addresses, isSmoke ? 1 : 5))
+    if (part !== 'cpu') {
+      const cuts = await benchDrain(machines, times)
+      verdicts.push({ goal: `0 connections cut in ${times} stops`, reached: String(cuts), isMet: cuts === 0 })
     }
-    const ratio = median(ratioOf(several, one))
-    verdicts.push({
-      goal: `a write of 24 callers over ${addresses.length} services takes at most ${OF_ONE_MAX} × the CPU of one over one`,
-      reached: `${ratio.toFixed(2)} × (${(median(one) * 1e6).toFixed(0)} and ${(median(several) * 1e6).toFixed(0)} µs)`,
-      isMet: ratio <= OF_ONE_MAX,
-    })
-    const idle = (await cpuOfIdle(machines, isSmoke ? 2 : 60)) * 1_000
-    verdicts.push({
-      goal: `an idle service takes at most ${IDLE_CPU_MAX_MS} ms of CPU a second`,
-      reached: `${idle.toFixed(2)} ms`,
-      isMet: idle <= IDLE_CPU_MAX_MS,
-    })
+    if (part !== 'stops') verdicts.push(...(await benchCpu(machines, isSmoke)))
   })
   tellVerdicts(verdicts, { isSmoke })
 }

@@ -94,8 +94,8 @@ const programs: Record<string, () => Promise<void>> = {
   sepa: () => benchSepa({ times, isSmoke }),
   machines: () =>
     benchMachines({
-      minutes: Number(given ?? (isSmoke ? 0 : 10)),
-      stops: Number(values.times ?? (isSmoke ? 1 : 100)),
+      part: given ?? (isSmoke ? '0' : '10'),
+      times: Number(values.times ?? (isSmoke ? 1 : 100)),
       isSmoke,
     }),
   failover: () => benchFailover({ times, isSmoke }),

@@ -1,5 +1,5 @@
 import { findAccount } from '../features/accounts/queries.ts'
-import { raiseInvoiceNumberTo, raisingAfterFailover } from '../features/accounts/settings.ts'
+import { raiseCreditNumberTo, raiseInvoiceNumberTo, raisingAfterFailover } from '../features/accounts/settings.ts'
 import { quoted } from '../features/reports/csv.ts'
 import { backgroundContext, momentOf } from '../kernel/context.ts'
 import { conflict, invalid, missing } from '../kernel/fault.ts'
@@ -17,7 +17,7 @@ import { settleLoss } from '../platform/failover/settle.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import type { NextNumber } from './option-values.ts'
-import { printJson, printLine, printTable } from './output.ts'
+import { printJson, printLine, printTable, remark } from './output.ts'
 
 /** `perennial after-failover`: lists what the last failover has lost, and what was done about it. */
 
@@ -25,6 +25,7 @@ interface Wish {
   isCsv: boolean
   skip: bigint | undefined
   numbers: readonly NextNumber[]
+  creditNumbers: readonly NextNumber[]
   /** Somebody knows of a loss that no process could notice. */
   isLossy: boolean
 }
@@ -45,21 +46,27 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
     else printLine('No failover was met: nothing is missing.')
     for (const { account, next } of wish.numbers)
       printLine(`The next invoice of account ${account} has number ${next} or a higher one.`)
+    for (const { account, next } of wish.creditNumbers)
+      printLine(`The next credit note of account ${account} has number CN-${next} or a higher one.`)
   }
   return EXIT.done
 }
 
-async function raise(db: Database, { isLossy, skip, numbers }: Wish): Promise<void> {
+async function raise(db: Database, { isLossy, skip, numbers, creditNumbers }: Wish): Promise<void> {
   if (isLossy) await settleDeclared(db)
   if (skip !== undefined) await skipBy(db, skip)
-  for (const one of numbers) await raiseNumber(db, one)
+  for (const one of numbers) await raiseNumber(db, one, raiseInvoiceNumberTo)
+  for (const one of creditNumbers) await raiseNumber(db, one, raiseCreditNumberTo)
 }
 
 /** Declares a loss and settles it, unless that is done: gateways that somebody has released since stay released. */
 async function settleDeclared(db: Database): Promise<void> {
   const id = await declareLoss(db.unscoped)
   const declared = (await listFailovers(db.unscoped)).find((one) => one.id === id)
-  if (declared && declared.settledAt !== null) return
+  if (declared && declared.settledAt !== null)
+    return remark(
+      `The loss that was settled ${declared.settledAt} is meant, so nothing was done again. If a copy was put back since then, that counts as another loss an hour later: repeat this then, and release no gateway before.`,
+    )
   await settleLoss({ db, raiseNumbers: raisingAfterFailover(Date.now) }, String(id))
 }
 
@@ -79,11 +86,15 @@ async function skipBy(db: Database, count: bigint): Promise<void> {
   }
 }
 
-async function raiseNumber(db: Database, { account: id, next }: NextNumber): Promise<void> {
+async function raiseNumber(
+  db: Database,
+  { account: id, next }: NextNumber,
+  raiseTo: typeof raiseInvoiceNumberTo,
+): Promise<void> {
   const account = await findAccount(db.reader(id), id)
   if (!account) throw missing('account_unknown', `There is no account ${id}.`, '--numbers')
   const about = backgroundContext(account, momentOf(account, Date.now), { actor: 'failover' })
-  await db.transaction(id, (tx) => raiseInvoiceNumberTo(tx, about, next))
+  await db.transaction(id, (tx) => raiseTo(tx, about, next))
 }
 
 interface Found {

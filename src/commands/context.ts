@@ -4,6 +4,7 @@ import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
 import { findOrMakeEncryptionKeys } from '../platform/envelope/encryption-key.ts'
 import { dataFolderAt, hasDatabase, refuseHalfRestored } from '../platform/postgres/data-folder.ts'
+import { StartFailure } from '../platform/postgres/start-failure.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
 import { remark } from './output.ts'
 
@@ -48,7 +49,7 @@ export interface Absence {
 export async function openForCommand(
   context: CommandContext,
   absent: Absence,
-  { inMaintenance = false } = {},
+  { inMaintenance = false, keepsSchema = false } = {},
 ): Promise<OpenDatabase> {
   const { config, root, version } = context
   if (absent.makes && config.databaseUrl === undefined && !hasDatabase(config.dataDir)) {
@@ -64,9 +65,35 @@ export async function openForCommand(
     version,
     ownership,
     inMaintenance,
+    keepsSchema,
     log: quietLog(context),
     raiseNumbers: raisingAfterFailover(Date.now),
   })
+}
+
+/** SQLSTATEs of functions, columns and tables that are not there. */
+const IS_MISSING = new Set(['42883', '42703', '42P01'])
+
+/**
+ * Runs one piece of work of a command that shows or controls processes: on a database that lacks migrations too, which it leaves as it is, for those processes may
+ * be of the version before. Throws a StartFailure where the work needs what is lacking.
+ */
+export async function withDatabaseAsItIs<T>(
+  context: CommandContext,
+  work: (db: Database, opened: OpenDatabase) => Promise<T>,
+): Promise<T> {
+  const opened = await openForCommand(context, { makes: false }, { keepsSchema: true })
+  try {
+    return await work(opened.db, opened)
+  } catch (error) {
+    const { code = '' } = error as { code?: string }
+    if (opened.lacking.length === 0 || !IS_MISSING.has(code)) throw error
+    throw new StartFailure(
+      `This command needs what the database lacks, ${opened.lacking.join(', ')}: run "perennial migrate" first.`,
+    )
+  } finally {
+    await opened.close()
+  }
 }
 
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */

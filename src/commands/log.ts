@@ -2,7 +2,7 @@ import { missing } from '../kernel/fault.ts'
 import { plural } from '../kernel/text.ts'
 import type { LogLevel } from '../platform/log-level.ts'
 import { wishLevel } from '../platform/processes/queries.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import { type CommandContext, withDatabaseAsItIs } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 
@@ -11,7 +11,7 @@ export async function logCommand(
   context: CommandContext,
   { level, process, minutes }: { level: LogLevel; process: string | null; minutes: number },
 ): Promise<number> {
-  const reached = await withDatabase(context, (db) => wishLevel(db.unscoped, process, level, minutes))
+  const reached = await withDatabaseAsItIs(context, (db) => wishLevel(db.unscoped, process, level, minutes))
   if (reached.length === 0)
     throw missing(
       'process_gone',

@@ -1,5 +1,5 @@
 import { beginMaintenance, endMaintenance, maintenanceUntil } from '../platform/database/maintenance.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import { type CommandContext, withDatabaseAsItIs } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 
@@ -8,7 +8,7 @@ export async function maintenanceCommand(
   context: CommandContext,
   { state, minutes }: { state: 'on' | 'off' | undefined; minutes: number },
 ): Promise<number> {
-  const until = await withDatabase(context, ({ unscoped }) => {
+  const until = await withDatabaseAsItIs(context, ({ unscoped }) => {
     if (state === 'on') return beginMaintenance(unscoped, minutes)
     return state === 'off' ? endMaintenance(unscoped) : maintenanceUntil(unscoped)
   })

@@ -36,7 +36,7 @@ export function furtherValue(text: string): bigint {
   return BigInt(text)
 }
 
-/** The next invoice number that an account is to have. */
+/** The next number of invoices, or of credit notes, that an account is to have. */
 export interface NextNumber {
   account: Id
   next: bigint

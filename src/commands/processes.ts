@@ -1,11 +1,13 @@
 import { listProcesses, type ListedProcess } from '../platform/processes/queries.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import { type CommandContext, withDatabaseAsItIs } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, printTable } from './output.ts'
 
 /** `perennial processes`: the live processes of the service on the database, on whichever machine. */
 export async function processesCommand(context: CommandContext): Promise<number> {
-  const processes = (await withDatabase(context, (db) => listProcesses(db.unscoped))).filter(({ isLive }) => isLive)
+  const processes = (await withDatabaseAsItIs(context, (db) => listProcesses(db.unscoped))).filter(
+    ({ isLive }) => isLive,
+  )
   if (context.isJson) printJson(processes.map(asJson))
   else if (processes.length === 0) printLine('No process is live.')
   else

@@ -42,6 +42,15 @@ export function addGateways(program: Command, run: Runner): void {
     )
 }
 
+interface FailoverOptions {
+  csv?: boolean
+  skip?: bigint
+  numbers: NextNumber[]
+  creditNumbers: NextNumber[]
+  lossy?: boolean
+  json?: boolean
+}
+
 export function addFailover(program: Command, run: Runner): void {
   program
     .command('after-failover')
@@ -49,12 +58,19 @@ export function addFailover(program: Command, run: Runner): void {
     .option('--csv', 'the records as CSV')
     .option('--skip <n>', 'set every sequence so much further than the failover found it', furtherValue)
     .option('--numbers <account=n>', 'raise the next invoice number of an account', numbersValue, [])
+    .option('--credit-numbers <account=n>', 'raise the next number of credit notes of an account', numbersValue, [])
     .option('--lossy', 'take it for lossy where no process could tell: sequences, numbers and holds are done')
     .addOption(json())
-    .action((options: { csv?: boolean; skip?: bigint; numbers: NextNumber[]; lossy?: boolean; json?: boolean }) => {
-      const { csv: isCsv = false, skip, numbers, lossy: isLossy = false } = options
+    .action((options: FailoverOptions) => {
+      const { csv: isCsv = false, skip, numbers, creditNumbers, lossy: isLossy = false } = options
       return run(options, async (context) =>
-        (await import('./after-failover.ts')).afterFailoverCommand(context, { isCsv, skip, numbers, isLossy }),
+        (await import('./after-failover.ts')).afterFailoverCommand(context, {
+          isCsv,
+          skip,
+          numbers,
+          creditNumbers,
+          isLossy,
+        }),
       )
     })
 }

@@ -1,13 +1,13 @@
 import { LONG_KINDS, KIND_WORDS, type LongKind } from '../platform/long/kinds.ts'
 import { type ListedOperation, listLongOperations } from '../platform/long/queries.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import { type CommandContext, withDatabaseAsItIs } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, printTable } from './output.ts'
 
 /** `perennial running`: the long operations of all processes on the database. */
 
 export async function runningCommand(context: CommandContext): Promise<number> {
-  const operations = await withDatabase(context, (db) => listLongOperations(db.unscoped))
+  const operations = await withDatabaseAsItIs(context, (db) => listLongOperations(db.unscoped))
   const running = operations.filter(({ state }) => state === 'running')
   const waiting = countWaiting(operations)
   if (context.isJson) {

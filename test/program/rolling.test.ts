@@ -185,6 +185,9 @@ test('old and new processes work on one database: keys are replayed across, a ru
     expect(err).toContain('9002_changes.sql')
   }
   expect((await call(back, one, '/v1/customers')).status).toBe(200)
+  // A command that only shows who lives changes nothing.
+  const shown = await changing.run(['processes', '--json'], env)
+  expect([shown.code, shown.err, JSON.parse(shown.out).length > 0]).toEqual([0, '', true])
 
   // In maintenance it runs, once all that live have come to rest; a frozen one is not waited for once it does not live any more.
   freeze(oldServe)

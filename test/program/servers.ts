@@ -75,23 +75,52 @@ export async function promote(folder: string): Promise<void> {
   if (row?.is !== true) throw new Error(`the server in ${folder} was not promoted`)
 }
 
-/** Sends a signal to all processes of a server: SIGSTOP freezes it, as a machine that hangs, and SIGCONT thaws it. */
-export function signalServer(folder: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
-  let postmaster: number
+/** Returns the number of the postmaster of a server; undefined if it does not run. */
+function postmasterOf(folder: string): number | undefined {
   try {
-    postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+    return Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
   } catch {
-    return
+    return undefined
   }
-  // The postmaster first, so that it starts nobody else.
-  process.kill(postmaster, signal)
+}
+
+/** Sends a signal to all processes that a process has started. */
+function signalChildren(of: number, signal: NodeJS.Signals): void {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
     try {
       const [, , parent] = /^\d+ \((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-      if (Number(parent) === postmaster) process.kill(Number(pid), signal)
+      if (Number(parent) === of) process.kill(Number(pid), signal)
     } catch {
       // It has ended meanwhile.
     }
+}
+
+/** Sends a signal to all processes of a server: SIGSTOP freezes it, as a machine that hangs, and SIGCONT thaws it. */
+export function signalServer(folder: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const postmaster = postmasterOf(folder)
+  if (postmaster === undefined) return
+  // The postmaster first, so that it starts nobody else.
+  process.kill(postmaster, signal)
+  signalChildren(postmaster, signal)
+}
+
+/** Ends a server as a machine that fails does, also a frozen one: nothing more is written, or sent to a standby. */
+export async function killServer(folder: string): Promise<void> {
+  const server = running.get(folder)
+  const postmaster = postmasterOf(folder)
+  if (!server || postmaster === undefined) return
+  process.kill(postmaster, 'SIGSTOP')
+  signalChildren(postmaster, 'SIGKILL')
+  // The postmaster takes its shared memory away itself.
+  process.kill(postmaster, 'SIGQUIT')
+  process.kill(postmaster, 'SIGCONT')
+  await server.exited
+  running.delete(folder)
+}
+
+/** Lets a primary send nothing more to its standbys, which stay connected. */
+export async function stopSending(primary: string): Promise<void> {
+  for (const { pid } of await onServer(primary, 'select pid from pg_stat_replication')) process.kill(pid, 'SIGSTOP')
 }
 
 /** Lets the user of the servers log in to one of them: a standby receives the log as that user. */
@@ -118,31 +147,39 @@ export const startPair = (
   { isSynchronous, prepare }: { isSynchronous: boolean; prepare: (url: string) => Promise<void> },
 ): Promise<void> => startReplicated(primary, [standby], { prepare, ...(isSynchronous && { synchronous: '*' }) })
 
-/** Starts a primary and standbys that receive its log. A standby is named `standby0`, `standby1`, … in `synchronous`. */
+/** How servers replicate. */
+interface Replication {
+  /** Standbys are named `standby0`, `standby1`, … */
+  synchronous?: string
+  settings?: ServerSettings
+  /** The address at which standbys find the primary. */
+  host?: string
+}
+
+/** Starts a primary and standbys that receive its log. */
 export async function startReplicated(
   primary: string,
   standbys: readonly string[],
-  {
-    synchronous = '',
-    prepare,
-    settings = {},
-    host = join(primary, 'postgres'),
-  }: {
-    synchronous?: string
-    prepare: (url: string) => Promise<void>
-    settings?: ServerSettings
-    /** The address at which standbys find the primary. */
-    host?: string
-  },
+  { prepare, ...replication }: Replication & { prepare: (url: string) => Promise<void> },
 ): Promise<void> {
-  await startServer(primary, settings)
+  await startServer(primary, replication.settings)
   await prepare(urlOf(primary))
+  await replicate(primary, standbys, replication)
+}
+
+/** Makes copies of a primary into standbys that receive its log; it is stopped for that, and started again. */
+export async function replicate(
+  primary: string,
+  standbys: readonly string[],
+  { synchronous = '', settings = {}, host = join(primary, 'postgres') }: Replication,
+): Promise<void> {
   await stopServer(primary)
   for (const standby of standbys) {
+    rmSync(join(standby, 'postgres'), { recursive: true, force: true })
     copyServer(primary, standby)
     makeStandby(standby)
   }
-  await startServer(primary, { ...settings, synchronous_standby_names: synchronous })
+  await startServer(primary, { ...settings, ...(synchronous && { synchronous_standby_names: synchronous }) })
   await admitStandby(primary)
   for (const [place, standby] of standbys.entries())
     await startServer(standby, { ...settings, primary_conninfo: conninfoOf(host, place) })

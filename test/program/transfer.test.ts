@@ -96,6 +96,13 @@ describe('an export', () => {
     },
   )
 
+  test('carries nothing that is true of its place alone', async () => {
+    await source()
+    const tables = Object.keys(contentOf(file))
+    expect(tables).toContain('accounts')
+    for (const table of ['migrations', 'processes', 'maintenance', 'distribution']) expect(tables).not.toContain(table)
+  })
+
   const changed = (change: (text: string) => string): string => {
     const name = join(testFolder(), 'changed.gz')
     writeFileSync(name, gzipSync(change(gunzipSync(readFileSync(file)).toString())))

@@ -119,6 +119,19 @@ export async function raiseInvoiceNumberTo(tx: Transaction, context: RequestCont
   await raiseNumbersAbove(tx, context, { invoice: next - 1n, creditNote: 0n })
 }
 
+/** Raises the next number of an account's own sequence of credit notes. Throws a conflict for a lower one. */
+export async function raiseCreditNumberTo(tx: Transaction, context: RequestContext, next: bigint): Promise<void> {
+  await lockAccountSettings(tx, tx.account)
+  const present = await getNextCreditNumber(tx, tx.account)
+  if (next < present)
+    throw conflict(
+      'credit_number_lowered',
+      `The next credit note has number CN-${present}, which can only be raised; ${next} was given.`,
+      '--credit-numbers',
+    )
+  await raiseNumbersAbove(tx, context, { invoice: 0n, creditNote: next - 1n })
+}
+
 /**
  * Makes the function that raises the numbers of an account after a failover that lost some which were given. An account that is not there any more has
  * none.

@@ -121,7 +121,7 @@ export interface PendingMigration {
 export async function listPending(
   connection: Connection | undefined,
   folder: string,
-): Promise<{ pending: PendingMigration[]; live: LiveProcess[] }> {
+): Promise<{ pending: PendingMigration[]; live: LiveProcess[]; isEmpty: boolean }> {
   const client =
     connection && new ServerClient({ ...clientConfig(connection, undefined), application_name: STARTING_NAME })
   try {
@@ -131,7 +131,7 @@ export async function listPending(
     checkKnowsLeast(applied, known.at(-1)?.version ?? 0)
     const present = newestOf(applied)
     const pending = lacking.map(({ name, least }) => ({ name, least, isRolling: least <= present }))
-    return { pending, live: client ? await listLive(client) : [] }
+    return { pending, live: client ? await listLive(client) : [], isEmpty: applied.length === 0 }
   } finally {
     await client?.end()
   }
@@ -147,6 +147,8 @@ export interface MigrationSettings {
   program?: string
   /** Nobody else can be at work: this process has just started the database. */
   isAlone?: boolean
+  /** Called once if another program migrates, and is waited for. */
+  waits?: () => void
   /** Holds the service in maintenance while they run; left out: they run beside live processes, or not at all. */
   inMaintenance?: InMaintenance
 }
@@ -162,14 +164,14 @@ export async function migrate(
   connection: Connection,
   owner: string | undefined,
   folder: string,
-  { program, isAlone = false, inMaintenance }: MigrationSettings = {},
+  { program, isAlone = false, waits, inMaintenance }: MigrationSettings = {},
 ): Promise<string[]> {
   const client = new ServerClient({ ...clientConfig(connection, owner), application_name: STARTING_NAME })
   await client.connect()
   try {
     boundSilence(client, WHOLE_STATEMENT_MS + GRACE_MS)
     await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
-    await takeMigrationLock(client)
+    await takeMigrationLock(client, waits)
     const applied = await listApplied(client)
     const { isOlder, known, lacking } = await stateOfMigrations(folder, applied)
     checkKnowsLeast(applied, known.at(-1)?.version ?? 0)
@@ -239,20 +241,22 @@ async function endOtherConnections(connection: Connection): Promise<void> {
 }
 
 /**
- * Takes the lock of migrations. Asked for again and again, because a statement that waits for it has a snapshot, and an index that is made beside
+ * Takes the lock of migrations; `waits` is called if that takes longer than a start without migrations. Asked for again and again, because a statement that waits for it has a snapshot, and an index that is made beside
  * running work waits for all of those.
  */
-export async function takeMigrationLock(client: pg.Client): Promise<void> {
-  for (;;) {
+export async function takeMigrationLock(client: pg.Client, waits: () => void = () => {}): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
       MIGRATION_LOCK,
     ])
     if (rows[0]?.taken) return
+    if (tries === TRIES_UNSAID) waits()
     await rest(LOCK_AGAIN_MS)
   }
 }
 
 const LOCK_AGAIN_MS = 100
+const TRIES_UNSAID = 10
 /** How often, and after which time, a step is tried again that got no lock in time. */
 const LOCKED_OUT_MAX = 600
 const LOCKED_OUT_MS = 1000

@@ -20,7 +20,7 @@ import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.t
 import { isAnswer, isReadOnly } from './failures.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
-import { migrate, readMigrations } from './migrations.ts'
+import { listPending, migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 import { ServerClient } from './server-client.ts'
 import { serversFor } from './servers.ts'
@@ -39,6 +39,8 @@ export interface OpenDatabase {
   openOwner(): Promise<ServerClient>
   /** Names of the migrations that ran just now. */
   migrated: string[]
+  /** Names of the migrations that the database lacks, where this was asked to leave it as it is. */
+  lacking: readonly string[]
   /** The newest migration that this program knows. */
   schema: number
   /** Identifies this process among those of the service. */
@@ -124,6 +126,8 @@ interface ServiceOptions extends Pick<SettleDeps, 'raiseNumbers'> {
   version: string
   /** Migrations that are lacking run in maintenance. */
   inMaintenance?: boolean
+  /** A schema that is there is left as it is. */
+  keepsSchema?: boolean
   ownership: Ownership
   log: PostgresLog
   /** The embedded database works for this process after it has worked for others. */
@@ -144,13 +148,18 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const hadCitus = await engineOf(config, home.connection, options.log)
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
-    const migrated = await reached(config, () =>
-      migrate(home.connection, roles.owner, folder, {
-        program: options.version,
-        isAlone: home.isFresh === true,
-        ...(options.inMaintenance && { inMaintenance: maintenanceOn(home.connection, roles.owner, options.log) }),
-      }),
-    )
+    const lacking = options.keepsSchema ? await reached(config, () => lackingOf(home.connection, folder)) : []
+    const migrated =
+      lacking.length > 0
+        ? []
+        : await reached(config, () =>
+            migrate(home.connection, roles.owner, folder, {
+              program: options.version,
+              isAlone: home.isFresh === true,
+              waits: () => options.log.warn('Another process migrates the database: this one waits until it has.'),
+              ...(options.inMaintenance && { inMaintenance: maintenanceOn(home.connection, roles.owner, options.log) }),
+            }),
+          )
     // A distribution may have ended while this waited for the lock of migrations.
     const engine =
       hadCitus === undefined ? 'plain' : ((await engineOf(config, home.connection, options.log)) ?? 'plain')
@@ -161,7 +170,9 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const processId = randomUUID()
     const meeting = { processId, memory, working: db, raiseNumbers: options.raiseNumbers, log: options.log }
     const openSettling = () => openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
-    await orClosed(db, prepare(config, { db, home, role: roles.app, meeting, openSettling }))
+    // What it lacks is what preparing would need.
+    const prepared = lacking.length > 0 ? reached(config, () => checkServesAccounts(db, config)) : undefined
+    await orClosed(db, prepared ?? prepare(config, { db, home, role: roles.app, meeting, openSettling }))
     let isClosing = false
     void home.ended?.then((reason) => {
       if (!isClosing) options.onDatabaseGone?.(reason)
@@ -176,6 +187,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       connection: home.connection,
       openOwner: () => openOwner(home.connection, roles.owner, schema),
       migrated,
+      lacking,
       schema,
       processId,
       openEnvelope: () => openEnvelope(db.unscoped, config),
@@ -185,6 +197,12 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     await home.stop()
     throw error
   }
+}
+
+/** Returns the names of the migrations that a database lacks; none where it is empty and all of them are to run. */
+async function lackingOf(connection: Connection, folder: string): Promise<string[]> {
+  const { pending, isEmpty } = await listPending(connection, folder)
+  return isEmpty ? [] : pending.map(({ name }) => name)
 }
 
 /**

@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import type { MigrationLine, SequenceLine, TableLine } from './format.ts'
 
-/** Parts of a database that are carried to another one: everything but which migrations have run, which must be the same. */
+/** Parts of a database that are carried to another one: everything but what is true of one place alone. */
+
+/** Which migrations have run, which must be the same; who works there, and whether anybody may; where the tables lie. */
+const OF_A_PLACE = ['migrations', 'processes', 'maintenance', 'distribution']
 
 interface Found extends TableLine {
   /** Tables that its rows point to. */
@@ -10,7 +13,8 @@ interface Found extends TableLine {
 
 /** Returns the tables in an order in which every row finds those that it points to. */
 export async function listTables(client: pg.ClientBase): Promise<TableLine[]> {
-  const { rows } = await client.query<Found>(`
+  const { rows } = await client.query<Found>(
+    `
     select c.relname as "table",
            array(select a.attname::text from pg_attribute a
                   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
@@ -18,8 +22,10 @@ export async function listTables(client: pg.ClientBase): Promise<TableLine[]> {
            array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
                   where f.conrelid = c.oid and f.contype = 'f' and r.oid <> c.oid) as "needs"
       from pg_class c
-     where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
-     order by c.relname collate "C"`)
+     where c.relnamespace = 'perennial'::regnamespace and c.relkind = 'r' and c.relname::text <> all ($1::text[])
+     order by c.relname collate "C"`,
+    [OF_A_PLACE],
+  )
   const sorted: Found[] = []
   const left = new Map(rows.map((row) => [row.table, row]))
   while (left.size > 0) {
