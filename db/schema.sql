@@ -3613,7 +3613,7 @@ AS $function$
 declare
   held bigint;
 begin
-  update gateways g set held_for = reason, held_at = clock_timestamp() from accounts a
+  update gateways g set held_for = reason, held_at = moment() from accounts a
    where a.account_id = g.account_id and a.mode = 'live' and g.held_for is null;
   get diagnostics held = row_count;
   return held;
@@ -4162,7 +4162,13 @@ CREATE OR REPLACE FUNCTION list_long_operations()
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 #variable_conflict use_column
+declare
+  backups jsonb;
 begin
+  select jsonb_agg(jsonb_build_object('begun_at', a.backend_start, 'done', p.backup_streamed, 'total', p.backup_total,
+           'process', substr(a.application_name, length('perennial backup ') + 1))) into backups
+    from pg_stat_activity a left join pg_stat_progress_basebackup p on p.pid = a.pid
+   where a.application_name like 'perennial backup %';
   return query
     with held as (
       select l.* from leases l
@@ -4184,9 +4190,8 @@ begin
         from unfinished u
        where not (u.cause = 'clock' and exists (select 1 from held h where h.account_id = u.account_id and h.kind = 'clock'))
       union all
-      select null, 'backup', null, 'running', a.backend_start, p.backup_streamed, p.backup_total, substr(a.application_name, length('perennial backup ') + 1)
-        from pg_stat_activity a left join pg_stat_progress_basebackup p on p.pid = a.pid
-       where a.application_name like 'perennial backup %')
+      select null, 'backup', null, 'running', b.begun_at, b.done, b.total, b.process
+        from jsonb_to_recordset(backups) as b(begun_at timestamp with time zone, done bigint, total bigint, process text))
     select f.account_id, f.kind, f.about, f.state, f.begun_at, greatest(extract(epoch from clock_timestamp() - f.begun_at), 0)::double precision,
            f.done, f.total, f.process
       from found f order by f.state, f.begun_at, f.account_id;

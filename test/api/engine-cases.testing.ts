@@ -1,4 +1,4 @@
-/** A statement that breaks each rule, and what breaks one with a reason. The account is the first parameter. */
+/** A statement that breaks each rule. The account is the first parameter. */
 
 export const BREAKING: Record<string, string> = {
   'an insert of what a query reads returns something':
@@ -6,8 +6,8 @@ export const BREAKING: Record<string, string> = {
   'a write calls nothing volatile': 'update customers set name = random()::text where account_id = $1',
   'a write calls nothing stable in CASE, COALESCE, RETURNING or ON CONFLICT':
     'update leases set begun_at = coalesce(begun_at, moment()) where account_id = $1',
-  'identifiers are not drawn by the default of a column in a part of a statement':
-    'with drawn as (insert into billing_runs (account_id, cause, until_date, created_at) values ($1, $2, $3, $4) returning billing_run_id) select * from drawn',
+  'a part of a statement that inserts what tables have draws no identifiers by the default of a column':
+    'with drawn as (insert into billing_runs (account_id, cause, until_date, created_at) select $1, name, $2, $3 from customers where account_id = $1 returning billing_run_id) select * from drawn',
   'the time of a write is moment(), not of a column': 'update leases set leased_until = now() where account_id = $1',
   'a lease is held until ten minutes beyond its length, and taken by an update':
     "update leases set holder = $2 where account_id = $1 and leased_until <= moment('30 seconds')",
@@ -23,24 +23,3 @@ export const BREAKING: Record<string, string> = {
   'an update or delete calls nothing stable of a column':
     'delete from billing_runs where account_id = $1 and to_char(created_at, $2) = $3',
 }
-
-const DRAWN = 'identifiers are not drawn by the default of a column in a part of a statement'
-const VOLATILE = 'a write calls nothing volatile'
-const STABLE = 'a write calls nothing stable in CASE, COALESCE, RETURNING or ON CONFLICT'
-/** First words of statements that write an event and what is sent of it. */
-const EVENTS = 'with endpoints as materialized (select webhook_id,'
-
-/** Breaks that are left, each with its file and the first words of its statement: docs/decisions/0013-sql-for-many-servers.md. */
-export const LEFT: ReadonlySet<string> = new Set([
-  `${VOLATILE}: nextval in features/events/issued-queries.ts: ${EVENTS}`,
-  `${VOLATILE}: nextval in features/outbox/invoice-mail-queries.ts: ${EVENTS}`,
-  `${STABLE}: jsonb_build_array in features/events/issued-queries.ts: ${EVENTS}`,
-  `${DRAWN}: event_rows in features/events/queries.ts: ${EVENTS}`,
-  `${DRAWN}: event_rows in features/subscription-components/usage-batch-queries.ts: ${EVENTS}`,
-  `${DRAWN}: invoice_templates in features/invoices/template-line-queries.ts: with charged as materialized (select s.shape`,
-  `${DRAWN}: ledger_rows in features/ledger/queries.ts: with l as ( select p.customer,`,
-  `${DRAWN}: outbox in features/outbox/invoice-mail-queries.ts: ${EVENTS}`,
-  `${DRAWN}: subscriptions in features/subscriptions/queries.ts: with added as (insert into subscriptions`,
-  `${DRAWN}: usage_rows in features/subscription-components/usage-batch-queries.ts: ${EVENTS}`,
-  `${DRAWN}: usage_rows in features/subscription-components/usage-queries.ts: with added as ( insert into`,
-])

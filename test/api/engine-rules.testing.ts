@@ -19,6 +19,10 @@ export interface Judged {
   accountParameters: ReadonlySet<number>
 }
 
+/** Kinds of entries of a query's list that stand for rows: of a relation, and of another part of the statement. */
+const RELATION = '0'
+const PART = '6'
+
 const SELECT = 1
 const UPDATE = 2
 const INSERT = 3
@@ -28,7 +32,8 @@ export const isQuery = (node: TreeNode): boolean => node.type === 'QUERY'
 
 const commandOf = (query: TreeNode): number => numberOf(query, 'commandType')
 const isWrite = (query: TreeNode): boolean => [UPDATE, INSERT, DELETE].includes(commandOf(query))
-const relationsOf = (query: TreeNode) => nodesOf(query, 'rtable').filter((entry) => first(entry, 'rtekind') === '0')
+const relationsOf = (query: TreeNode) =>
+  nodesOf(query, 'rtable').filter((entry) => first(entry, 'rtekind') === RELATION)
 
 interface KnownTable {
   name: string
@@ -119,9 +124,18 @@ const isColumn = (node: TreeNode, place: number, column: number): boolean =>
   numberOf(node, 'varattno') === column &&
   numberOf(node, 'varlevelsup') === 0
 
-/** Calls of functions and operators below a value, by object identifier. */
-function* callsBelow(value: TreeValue): Generator<{ id: number; node: TreeNode }> {
-  for (const node of nodesBelow(value)) {
+/** Whether a query reads functions and values alone: such a part is run where the statement arrives. */
+const readsNothing = (query: TreeNode): boolean =>
+  isQuery(query) &&
+  commandOf(query) === SELECT &&
+  [...nodesBelow(query)].every((node) => ![RELATION, PART].includes(String(first(node, 'rtekind'))))
+
+/** Calls of functions and operators below a value, by object identifier; without those of parts that `passes` over. */
+function* callsBelow(
+  value: TreeValue,
+  passes: (node: TreeNode) => boolean = () => false,
+): Generator<{ id: number; node: TreeNode }> {
+  for (const node of nodesBelow(value, (one) => !passes(one))) {
     if (node.fields.has('funcid')) yield { id: numberOf(node, 'funcid'), node }
     if (node.fields.has('opfuncid')) yield { id: numberOf(node, 'opfuncid'), node }
   }
@@ -159,7 +173,7 @@ export const RULES: Record<string, Rule> = {
 
   'a write calls nothing volatile': (one, { functions }) =>
     writesOf(one).flatMap((query) =>
-      [...callsBelow(query)].flatMap(({ id }) =>
+      [...callsBelow(query, readsNothing)].flatMap(({ id }) =>
         functions.get(id)?.volatility === 'v' ? [`${functions.get(id)?.name}`] : [],
       ),
     ),
@@ -179,7 +193,10 @@ export const RULES: Record<string, Rule> = {
       )
     }),
 
-  'identifiers are not drawn by the default of a column in a part of a statement': ({ queries }, catalogue) =>
+  'a part of a statement that inserts what tables have draws no identifiers by the default of a column': (
+    { queries },
+    catalogue,
+  ) =>
     queries
       .flatMap((query) => nodesOf(query, 'cteList'))
       .flatMap((part) =>
@@ -191,7 +208,9 @@ export const RULES: Record<string, Rule> = {
       .flatMap((query) => {
         const target = targetOf(query, catalogue)
         const given = nodesOf(query, 'targetList').map((entry) => numberOf(entry, 'resno'))
-        return target?.identity != null && !given.includes(target.identity) ? [target.name] : []
+        // The target is one of the relations.
+        const isOfTables = [...nodesBelow(query)].filter((node) => first(node, 'rtekind') === RELATION).length > 1
+        return isOfTables && target?.identity != null && !given.includes(target.identity) ? [target.name] : []
       }),
 
   'the time of a write is moment(), not of a column': (one, { functions }) =>
@@ -222,7 +241,7 @@ export const RULES: Record<string, Rule> = {
       const all = [...conditions(query)]
       return [...placesRead(query)].flatMap((place) => {
         const entry = nodesOf(query, 'rtable')[place - 1]
-        const table = entry && first(entry, 'rtekind') === '0' ? tables.get(numberOf(entry, 'relid')) : undefined
+        const table = entry && first(entry, 'rtekind') === RELATION ? tables.get(numberOf(entry, 'relid')) : undefined
         if (table?.column == null) return []
         const isAccount = (node: TreeNode) =>
           node.type === 'PARAM' && one.accountParameters.has(numberOf(node, 'paramid'))

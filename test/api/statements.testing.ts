@@ -90,9 +90,6 @@ export interface Collected {
   accountParameters: Set<number>
 }
 
-/** Returns the words by which a list of exceptions names a statement. */
-export const firstWordsOf = (text: string): string => text.trim().split(/\s+/).slice(0, 6).join(' ')
-
 const collected = new Map<string, Collected>()
 let calling = ''
 

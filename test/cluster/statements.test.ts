@@ -7,7 +7,7 @@ import { APP_ROLE, prepareRoles } from '../../src/platform/database/roles.ts'
 import { type Engine, SCOPES } from '../../src/platform/database/scoped-query.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { withOwner } from '../support/owner-client.ts'
-import { collectStatements, firstWordsOf } from '../api/statements.testing.ts'
+import { collectStatements } from '../api/statements.testing.ts'
 import { missingForCluster } from './servers.ts'
 
 /**
@@ -16,25 +16,6 @@ import { missingForCluster } from './servers.ts'
 
 const MISSING = missingForCluster()
 const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
-
-const NO_PLAN = 'a function for which no distributed plan is made'
-const REPARTITIONS = 'a join that requires repartitioning'
-const READS_ROLES = 'its function may not read pg_authid'
-
-/** Statements that Citus refuses so far, each by its file and first words, and why. Each is to go. */
-const NOT_YET: Readonly<Record<string, string>> = {
-  'features/customers/queries.ts: select count(*) as "n" from search_records($1::bigint,': NO_PLAN,
-  'features/customers/queries.ts: select f.id from search_records($1::bigint, $2::smallint, $3::text[],': NO_PLAN,
-  'features/events/delivery-queries.ts: insert into webhook_deliveries (account_id, webhook_id, event_id,':
-    'a subquery that is too complex',
-  'features/outbox/invoice-mail-queries.ts: insert into outbox (account_id, created_at, status,': REPARTITIONS,
-  'features/outbox/invoice-mail-queries.ts: with endpoints as materialized (select webhook_id,': REPARTITIONS,
-  'features/subscription-components/usage-queries.ts: with added as ( insert into':
-    'a worker may not draw from the sequence of a part that inserts',
-  'platform/failover/queries.ts: select hold_live_gateways(\'failover\') as "held"': 'a volatile function in an update',
-  'platform/long/queries.ts: with found as materialized (select kind,': READS_ROLES,
-  'platform/long/queries.ts: select account_id as "account", kind, about,': READS_ROLES,
-}
 
 /** No made-up value is this number. */
 const JUDGED = 404_000_000_404n
@@ -56,7 +37,6 @@ describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
     afterAll(() => Promise.all(judges.map(({ client }) => client.end())))
     const { statements } = await collectStatements()
     const differing: string[] = []
-    const notYet = new Set<string>()
     let judged = 0
     for (const [text, { file, isComplete, isPlainOnly, accountParameters }] of statements) {
       if (isPlainOnly) continue
@@ -68,13 +48,10 @@ describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
       judged += 1
       const [here, there] = await Promise.all(judges.map((judge) => outcomeOf(judge, text, types, accountParameters)))
       if (here?.state === there?.state) continue
-      const name = `${file}: ${firstWordsOf(text)}`
-      if (name in NOT_YET) notYet.add(name)
-      else differing.push(`${here?.state} became ${there?.state} (${there?.message}) in ${file}: ${shortened(text)}`)
+      differing.push(`${here?.state} became ${there?.state} (${there?.message}) in ${file}: ${shortened(text)}`)
     }
     expect(judged).toBeGreaterThan(1200)
     expect(differing).toEqual([])
-    expect([...notYet].toSorted()).toEqual(Object.keys(NOT_YET).toSorted())
   })
 })
 

@@ -67,13 +67,13 @@ const eventsIn = (account: AccountId, { from, before, types }: EventRange) => fr
 export const countEventsIn = (db: Queryable, account: AccountId, range: EventRange, most: number) =>
   db.count(sql`select count(*) as "n" from (select 1 from ${eventsIn(account, range)} limit ${most}) as found`)
 
-/** Writes deliveries of the events of a time, in no order. */
+/** Writes deliveries of the events of a time, in no order. They are found first: Citus refuses an insert whose view turns out to be empty. */
 export const insertDeliveriesOf = (tx: Transaction, webhookId: Id, range: EventRange) =>
   tx.rows(
     ofQuery(sql`
+    with found as materialized (select e.event_id, e.type, e.record_id from ${eventsIn(tx.account, range)})
     insert into webhook_deliveries (account_id, webhook_id, event_id, type, record_id, is_ordered)
-    select ${tx.account}, ${webhookId}, e.event_id, e.type, e.record_id, false from ${eventsIn(tx.account, range)}
-     order by e.event_id`),
+    select ${tx.account}, ${webhookId}, f.event_id, f.type, f.record_id, false from found f order by f.event_id`),
   )
 
 /** A delivery as it is shown. */

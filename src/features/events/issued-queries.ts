@@ -52,18 +52,19 @@ export function insertIssuedEvents(tx: Transaction, issued: IssuedInvoices) {
 
 /**
  * Returns the statement that writes the events of mails with invoices that one of its parts queues, and their deliveries. Of that part, `mailed`, are read the
- * invoices (`document_id`); a row is of those within 256 identifiers.
+ * invoices (`document_id`); a row is of those within 256 identifiers. `eventIds` (bigint[]) has at least as many as there are mails: they are drawn before, because
+ * the part may be run where none can be drawn.
  */
 export const eventsOfMails = (
   account: AccountId,
   happenedAt: Instant,
   actor: string,
-  mailed: Fragment,
+  { mailed, eventIds }: { mailed: Fragment; eventIds: ArrayParameter },
 ): Fragment => fragment`
     with ${endpointsOf(account)}, mailed as (${mailed}),
     drawn as materialized (
-      select nextval('event_rows_event_id_seq') as event, m.invoice, row_number() over (order by m.invoice) as place
-        from (select document_id as invoice from mailed order by 1) m),
+      select (${eventIds}::bigint[])[m.place] as event, m.invoice, m.place
+        from (select document_id as invoice, row_number() over (order by document_id) as place from mailed) m),
     rows_written as (
       insert into event_packs (account_id, first_event_id, last_event_id, first_invoice_id, happened_at, actor, records, mailed)
       select ${account}, min(d.event), max(d.event), min(d.invoice - (d.invoice & ${EVENTS.maxIds - 1})), ${happenedAt}::timestamptz, ${actor}, '[{}]',
@@ -101,18 +102,18 @@ const SHARED_MAX = 16
 
 /** Returns what a row of events keeps, the places of its records, and what is joined for it. Nobody compares event by event where there is one text alone. */
 function keptInRow({ kept, keptOf }: IssuedInvoices): { records: Fragment; places: Fragment; source: Fragment } {
-  if (keptOf === null) return { records: fragment`jsonb_build_array(${kept[0]}::jsonb)`, places: NULL, source: NOTHING }
+  if (keptOf === null) return { records: fragment`${`[${kept[0]}]`}::jsonb`, places: NULL, source: NOTHING }
   if (kept.length <= SHARED_MAX) {
     const all = `[${kept.join(',')}]`
     return {
-      records: fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array(${all}::jsonb -> min(d.kept)) else ${all}::jsonb end`,
+      records: fragment`case when min(d.kept) = max(d.kept) then '[]' || (${all}::jsonb -> min(d.kept)) else ${all}::jsonb end`,
       places: fragment`case when min(d.kept) < max(d.kept) then array_agg(d.kept::smallint order by d.event) end`,
       source: NOTHING,
     }
   }
   const texts = kept.map((text) => ({ text }))
   return {
-    records: fragment`case when min(d.kept) = max(d.kept) then jsonb_build_array((array_agg(k.record))[1]) else jsonb_agg(k.record order by d.event) end`,
+    records: fragment`case when min(d.kept) = max(d.kept) then '[]' || (array_agg(k.record))[1] else jsonb_agg(k.record order by d.event) end`,
     places: fragment`case when min(d.kept) < max(d.kept) then array(select generate_series(0, max(d.event) - min(d.event)))::smallint[] end`,
     // PostgreSQL walks to an element of a list of texts, and there may be one for each event.
     source: fragment`join unnest(${column(texts, 'text')}::jsonb[]) with ordinality as k(record, position) on k.position = d.kept + 1`,

@@ -1,8 +1,13 @@
 import { conflict } from '../../kernel/fault.ts'
-import type { InvoiceId } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { insertInvoiceMail, insertInvoiceMails, type QueuedInvoices } from '../outbox/invoice-mail-queries.ts'
+import {
+  drawMailIds,
+  insertInvoiceMail,
+  insertInvoiceMails,
+  type QueuedInvoices,
+} from '../outbox/invoice-mail-queries.ts'
 import { domainOf } from '../outbox/mail.ts'
 import { getSender } from '../outbox/queries.ts'
 import { recordInvoice, rereadInvoice } from './manual.ts'
@@ -32,7 +37,8 @@ export async function sendInvoice(
 }
 
 async function queueInvoice(tx: Transaction, context: RequestContext, id: InvoiceId): Promise<void> {
-  await insertInvoiceMail(tx, await queuedOf(tx, context, [id]))
+  const { queued } = await queuedOf(tx, context, [id], 0)
+  await insertInvoiceMail(tx, queued)
   if (countsAsSent(context)) await updateDatesSent(tx, [id], context.moment.now)
 }
 
@@ -40,9 +46,14 @@ const queuedOf = async (
   tx: Transaction,
   { moment }: IssueContext,
   ids: readonly InvoiceId[],
-): Promise<QueuedInvoices> => {
-  const sender = await getSender(tx, tx.account, null)
-  return { ids, sender, domain: domainOf(sender), at: moment.now, isHeld: moment.isPassing === true }
+  events: number,
+): Promise<{ queued: QueuedInvoices; eventIds: Id[] }> => {
+  const [sender, { mailIds, eventIds }] = await Promise.all([
+    getSender(tx, tx.account, null),
+    drawMailIds(tx, { mails: ids.length, events }),
+  ])
+  const domain = domainOf(sender)
+  return { queued: { ids, mailIds, sender, domain, at: moment.now, isHeld: moment.isPassing === true }, eventIds }
 }
 
 /** Returns whether a mail counts as sent when it lies in the outbox: without a mail server; else it does once a receiver took it. */
@@ -56,7 +67,9 @@ export const mailIssued: AfterIssue = async (tx, context, { invoices }) => {
   const wanted = invoices.flatMap(({ id, isMailWanted }) => (isMailWanted === true ? [id] : []))
   const unread = invoices.flatMap(({ id, isMailWanted }) => (isMailWanted === undefined ? [id] : []))
   const found = unread.length === 0 ? [] : await listInvoicesToSend(tx, unread)
-  if (wanted.length + found.length === 0) return
-  await insertInvoiceMails(tx, await queuedOf(tx, context, [...wanted, ...found]), context.actor)
+  const ids = [...wanted, ...found]
+  if (ids.length === 0) return
+  const { queued, eventIds } = await queuedOf(tx, context, ids, ids.length)
+  await insertInvoiceMails(tx, queued, eventIds, context.actor)
   if (countsAsSent(context) && found.length > 0) await updateDatesSent(tx, found, context.moment.now)
 }

@@ -20,7 +20,8 @@ import { type CountedCycleRow, listUsageCycles, sendUsageCycles } from './cycle-
 import type { OpeningUsage } from './resolve.ts'
 import {
   deleteOpening,
-  insertUsage,
+  drawManyUsageIds,
+  sendManyUsage,
   sendUsage,
   type KnownKey,
   moveOpening,
@@ -310,10 +311,10 @@ export async function keepUsage(
 ): Promise<void> {
   if (entries.length === 0) return
   const { now } = context.moment
+  const ids = drawn ?? (await drawManyUsageIds(tx, entries.length))
   if (drawn) sendUsage(tx, entries, drawn, now)
-  const inserting = drawn ?? insertUsage(tx, tx.account, entries, now)
+  else sendManyUsage(tx, entries, ids, now)
   sendUsageCycles(tx, tallies.settle())
-  const ids = await inserting
   const stored = entries.map((entry, index) => ({ ...entry, id: ids[index] as Id }))
   sendEvents(
     tx,

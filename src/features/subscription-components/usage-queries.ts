@@ -2,9 +2,10 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import { type Decimal, decimalText } from '../../kernel/decimal.ts'
 import type { AccountId, ComponentId, Id, InvoiceId, SubscriptionId } from '../../kernel/ids.ts'
 import { type OfMany, type Queryable, rowsOfMany, type Transaction } from '../../platform/database/database.ts'
-import { bigints, dates } from '../../platform/database/columns.ts'
+import { bigintList, bigints, dates } from '../../platform/database/columns.ts'
+import { drawIds, idsOfRanges } from '../../platform/database/draw-ids.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
-import { arrayLiteral, column, fragment, type Fragment, NOTHING, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, type Fragment, NOTHING, ofQuery, sql } from '../../platform/database/sql.ts'
 import { chargesOfSubscriptions } from '../invoices/state-queries.ts'
 
 /** Reports of usage as they came. */
@@ -39,15 +40,15 @@ const keyNumber = (account: AccountId): Fragment => fragment`
     (select coalesce(max(u.key_no) + 1, 0) from usage_rows u where ${ofHash(account, fragment`r`)})
     + row_number() over (partition by r.subscription, r.component, ${hashOf(fragment`r.key`)} order by r.place) - 1 end`
 
-/** Returns the insert of reports, in their order; `at` and `id` may name the `place` of one. Without `id` each gets the next. */
+/** Returns the insert of reports, in their order; `id` and `at` may name the `place` of one. */
 const insertion = (
   account: AccountId,
   entries: readonly UsageEntry[],
-  { at, id }: { at: Fragment; id?: Fragment },
+  { id, at }: { id: Fragment; at: Fragment },
 ): Fragment => fragment`
-      insert into usage_rows (account_id, ${id ? fragment`usage_id, ` : NOTHING}subscription_id, component_id, units, is_set, usage_date, usage_key, memo,
+      insert into usage_rows (account_id, usage_id, subscription_id, component_id, units, is_set, usage_date, usage_key, memo,
           recorded_at, cycle_from, part, key_no)
-      select ${account}, ${id ? fragment`${id}, ` : NOTHING}r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}, r.cycle_from, r.part,
+      select ${account}, ${id}, r.subscription, r.component, r.units, r.is_set, r.day, r.key, r.memo, ${at}, r.cycle_from, r.part,
              ${keyNumber(account)}
         from unnest(${bigints(entries, 'subscriptionId')}::bigint[], ${bigints(entries, 'componentId')}::bigint[],
           ${arrayLiteral(entries.map(({ units }) => decimalText(units)))}::numeric[], ${column(entries, 'isSet')}::boolean[],
@@ -56,18 +57,21 @@ const insertion = (
           with ordinality as r(subscription, component, units, is_set, day, key, memo, cycle_from, part, place)
        order by r.place`
 
-/** Writes reports, in order, and answers their identifiers. Keys are new ones, each once. */
-export async function insertUsage(
+/** Draws identifiers of many reports. */
+export async function drawManyUsageIds(tx: Transaction, count: number): Promise<Id[]> {
+  const [drawn = []] = await drawIds(tx, [{ sequence: 'usage_rows_usage_id_seq', count }])
+  return idsOfRanges(drawn)
+}
+
+/** Writes many reports, in order, under identifiers drawn ahead, without waiting. Keys are new ones, each once. */
+export const sendManyUsage = (
   tx: Transaction,
-  account: AccountId,
   entries: readonly UsageEntry[],
+  ids: readonly Id[],
   at: Instant,
-): Promise<Id[]> {
-  if (entries.length === 0) return []
-  const { ids } = await tx.one<{ ids: Id[] }>(sql`
-    with added as (${insertion(account, entries, { at: fragment`${at}::timestamptz` })} returning usage_id)
-    select array_agg(usage_id order by usage_id) as "ids" from added`)
-  return ids
+): void => {
+  const written = { id: fragment`(${bigintList(ids)}::bigint[])[r.place]`, at: fragment`${at}::timestamptz` }
+  tx.send(ofQuery(sql`${insertion(tx.account, entries, written)}`))
 }
 
 const drawing: OfMany<null> = (_account, { length }) =>

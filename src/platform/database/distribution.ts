@@ -109,8 +109,12 @@ export async function distributeAlone(client: pg.ClientBase, table: PlannedTable
   }
 }
 
-/** Gives every worker, and those to come, the functions that statements about tables call; those that are made once there are workers are there already. */
+/**
+ * Gives every worker, and those to come, the functions that statements about tables call; those that are made once there are workers are there already. Functions
+ * that ask for generic plans ask for none: such a plan hides the account.
+ */
 export async function distributeFunctions(client: pg.ClientBase): Promise<void> {
+  await letPlansFit(client)
   const { rows } = await client.query<{ name: string }>(
     `
     select f.oid::regprocedure::text as "name" from pg_proc f
@@ -119,6 +123,13 @@ export async function distributeFunctions(client: pg.ClientBase): Promise<void> 
     [ON_WORKERS],
   )
   for (const { name } of rows) await client.query('select create_distributed_function($1::regprocedure)', [name])
+}
+
+async function letPlansFit(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(`
+    select f.oid::regprocedure::text as "name" from pg_proc f
+     where f.pronamespace = 'perennial'::regnamespace and exists (select from unnest(f.proconfig) as s(setting) where s.setting like 'plan_cache_mode=%')`)
+  for (const { name } of rows) await client.query(`alter function ${name} reset plan_cache_mode`)
 }
 
 /**
@@ -144,7 +155,7 @@ export const noteFinished = (client: pg.ClientBase) =>
 
 /**
  * Runs the text of a migration within its transaction. Where tables of accounts are distributed, each statement goes alone, because workers are sent it as it was
- * sent, and the tables that the migration has made are distributed before it is committed.
+ * sent, and the tables that the migration has made are distributed before it is committed, and its functions plan as `distributeFunctions` has them.
  */
 export async function runMigration(client: pg.ClientBase, text: string): Promise<void> {
   if (!(await isCluster(client))) {
@@ -155,6 +166,7 @@ export async function runMigration(client: pg.ClientBase, text: string): Promise
   await client.query(`set local citus.multi_shard_modify_mode = 'sequential'`)
   for (const statement of statementsOf(text)) await client.query(statement)
   for (const table of await planDistribution(client)) if (!table.isDone) await distributeTable(client, table)
+  await letPlansFit(client)
 }
 
 /** Reports whether the tables of accounts are distributed here. */
