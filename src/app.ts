@@ -2,7 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AccountId } from './kernel/ids.ts'
 import { afterDayOf, onReturn, ORDER_OF_DAY } from './duties.ts'
-import { ACCOUNT_CHANNEL, findAccount, findLogo, getAccount, getLook } from './features/accounts/queries.ts'
+import {
+  ACCOUNT_CHANNEL,
+  findAccount,
+  findLogo,
+  getAccount,
+  getAccountUnder,
+  getLook,
+} from './features/accounts/queries.ts'
 import { accountOperations } from './features/accounts/routes.ts'
 import { makeAuthenticator } from './features/api-keys/authenticate.ts'
 import { takeOverLine } from './features/batches/lines.ts'
@@ -79,7 +86,7 @@ import { packageGroupOperations } from './features/package-groups/routes.ts'
 import { packageOperations } from './features/packages/routes.ts'
 import { taxSettingOperations } from './features/tax-settings/routes.ts'
 import { newestCopyAge } from './platform/backup/nightly.ts'
-import type { Database, Transaction } from './platform/database/database.ts'
+import type { Database } from './platform/database/database.ts'
 import { backgroundContext, type Caller, momentOf, type RealClock, type RequestContext } from './kernel/context.ts'
 import { Bodies, BODY_BOUNDS } from './platform/http/body-bounds.ts'
 import type { ConnectionBounds } from './platform/http/connection-bounds.ts'
@@ -376,8 +383,11 @@ const readPlaces = () => ({
   knownLong: new KnownLong(),
 })
 
-/** Reads the account of a transaction. */
-const freshAccount = (tx: Transaction) => getAccount(tx, tx.account)
+/** Readers of the account of a transaction: alone, or with what was kept under the key of a request. */
+const ACCOUNT_READERS: Pick<HttpDeps, 'freshAccount' | 'freshAccountUnder'> = {
+  freshAccount: (tx) => getAccount(tx, tx.account),
+  freshAccountUnder: (tx, keyed, realNow) => getAccountUnder(tx, tx.account, keyed, realNow),
+}
 
 /** Makes what draws documents, and lets the warnings of this process know the same fonts. */
 function drawingOf({ settings: { root }, log, fonts }: AppDeps): Drawing {
@@ -447,8 +457,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
       corsOrigins: settings.corsOrigins,
       ...callers,
       contextOf: contextsOf(realClock, log, settings),
-      freshAccount,
-      groupedWrites: new GroupedWrites({ db, freshAccount, count: metrics.writesGrouped }),
+      ...ACCOUNT_READERS,
+      groupedWrites: new GroupedWrites({ db, ...ACCOUNT_READERS, count: metrics.writesGrouped }),
       ...readPlaces(),
       metrics,
       slowRequests: new SlowRequests({ log, metrics, slowMs: settings.slowRequestMs }),

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { getAccountUnder } from '../../src/features/accounts/queries.ts'
 import { instantOf } from '../../src/kernel/zone.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import type { Account, Caller } from '../../src/kernel/context.ts'
@@ -82,6 +83,10 @@ export function probeServer(
       authenticate: async () => caller,
       contextOf,
       freshAccount,
+      freshAccountUnder: async (tx, keyed, realNow) => ({
+        ...(await getAccountUnder(tx, account, keyed, realNow)),
+        ...caller.account,
+      }),
       groupedWrites: new GroupedWrites({ db, freshAccount, count: () => {} }),
       // No bound: a test of one sets its own.
       expensiveReads: { run: (_owner, work) => work() },

@@ -3,6 +3,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
 import type { Account } from '../../kernel/context.ts'
+import { type KeptRow, keptUnder, type KeyedRequest } from '../../platform/http/idempotency.ts'
 import type { AccountTexts } from './texts.ts'
 
 /** Everything an account can be set to, beside the facts that each request carries. */
@@ -41,6 +42,14 @@ const SETTINGS = fragment`${FACTS}, a.name, a.email, a.tel, a.web_page as "webPa
 
 export const getAccount = (db: Queryable, account: AccountId) =>
   db.one<Account>(sql`select ${FACTS} from accounts a where a.account_id = ${account}`)
+
+/** Reads an account, and what was kept under an Idempotency-Key of it. */
+export const getAccountUnder = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) => {
+  const { columns, joined } = keptUnder(account, keyed, realNow)
+  return db.one<Account & KeptRow>(
+    sql`select ${FACTS}, ${columns} from accounts a ${joined} where a.account_id = ${account}`,
+  )
+}
 
 export const findAccount = (db: Queryable, account: AccountId) =>
   db.first<Account>(sql`select ${FACTS} from accounts a where a.account_id = ${account}`)

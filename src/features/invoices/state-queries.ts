@@ -27,16 +27,26 @@ export interface AppliedDelta extends OwedSums {
   id: InvoiceId
 }
 
-const applying: OfMany<AppliedDelta & { at: Instant }> = (account, rows) => sql`
-    with changed as (
+/** Returns the parts of a statement, the last one behind the others, that move the sums of what is allocated to invoices, each named once. */
+export const applied = (
+  account: AccountId,
+  rows: readonly (AppliedDelta & { at: Instant })[],
+): { changed: Fragment; noted: Fragment } => ({
+  changed: fragment`changed as (
       update invoices i
        set paid_minor = i.paid_minor + d.paid, pending_minor = i.pending_minor + d.pending, negative_minor = i.negative_minor + d.negative,
            written_off_minor = i.written_off_minor + d.written_off, last_updated = d.at
       from unnest(${bigints(rows, 'id')}::bigint[], ${bigints(rows, 'paidMinor')}::bigint[], ${bigints(rows, 'pendingMinor')}::bigint[],
         ${bigints(rows, 'negativeMinor')}::bigint[], ${bigints(rows, 'writtenOffMinor')}::bigint[], ${column(rows, 'at')}::timestamptz[])
         as d(id, paid, pending, negative, written_off, at)
-     where i.account_id = ${account} and i.invoice_id = d.id returning i.invoice_id as id)
-    ${notingChanged(account, 'invoice')}`
+     where i.account_id = ${account} and i.invoice_id = d.id returning i.invoice_id as id)`,
+  noted: notingChanged(account, 'invoice'),
+})
+
+const applying: OfMany<AppliedDelta & { at: Instant }> = (account, rows) => {
+  const { changed, noted } = applied(account, rows)
+  return sql`with ${changed} ${noted}`
+}
 
 /** Moves the sums of what is allocated to invoices, each named once, without waiting. */
 export const sendApplied = (tx: Transaction, rows: readonly AppliedDelta[], at: Instant): void =>

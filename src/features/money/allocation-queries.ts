@@ -134,7 +134,8 @@ const ended = (account: Id, condition: Fragment) => sql`
 export const drawAllocationIds = (tx: Transaction, count: number): Promise<Id[]> =>
   tx.values<Id>(sql`select nextval('allocations_allocation_id_seq') as "id" from generate_series(1, ${count})`)
 
-const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => sql`
+/** Returns the insert of new allocations under identifiers drawn ahead. */
+export const inserted = (account: Id, rows: readonly (AllocationState & { at: Instant })[]): Fragment => fragment`
     insert into allocations (account_id, allocation_id, customer_id, given_kind, given_id, owed_kind, owed_id, amount_minor, dated, is_service_made,
       ended_on, created_at)
     select ${account}, r.id, r.customer, r.given_kind, r.given, r.owed_kind, r.owed, r.amount, r.dated, r.is_service_made, r.ended_on, r.at
@@ -143,6 +144,8 @@ const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => 
         ${bigints(rows, 'amountMinor')}::bigint[], ${dates(rows, 'dated')}::date[], ${column(rows, 'isServiceMade')}::boolean[],
         ${dates(rows, 'endedOn')}::date[], ${column(rows, 'at')}::timestamptz[])
         as r(id, customer, given_kind, given, owed_kind, owed, amount, dated, is_service_made, ended_on, at) returning 1`
+
+const insertion: OfMany<AllocationState & { at: Instant }> = (account, rows) => sql`${inserted(account, rows)}`
 
 /** Writes new allocations under identifiers drawn ahead, without waiting. */
 export const sendAllocations = (tx: Transaction, rows: readonly AllocationState[], at: Instant): void =>

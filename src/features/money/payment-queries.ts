@@ -1,13 +1,16 @@
+import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { sendUncount } from '../../platform/database/housekeeping.ts'
 import { bigintList, bigints, dates } from '../../platform/database/columns.ts'
-import { arrayLiteral, column, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, type Fragment, fragment, jsonRows, sql } from '../../platform/database/sql.ts'
 import { asTexts } from '../../platform/database/text-rows.ts'
 import { inPage, onward, type PageStart } from '../../platform/http/paging.ts'
 import { countNarrowed, narrowed } from '../finding/search.ts'
+import { type AppliedDelta, applied } from '../invoices/state-queries.ts'
+import { inserted as insertedAllocations } from './allocation-queries.ts'
 import { paymentConditions, type PaymentFilter } from './filter-queries.ts'
 
 export const METHODS = ['cash', 'cheque', 'credit_card', 'bank_account', 'eft', 'debit_order'] as const
@@ -136,7 +139,7 @@ const drawing: OfMany<NewIds> = (account, wanted) => sql`
            w.currency in (select currency from held) as "isHeld"
       from unnest(${column(wanted, 'allocationCount')}::integer[], ${column(wanted, 'currency')}::text[]) as w(count, currency)`
 
-const insertion: OfMany<Payment> = (account, payments) => sql`
+const inserted = (account: AccountId, payments: readonly Payment[]): Fragment => fragment`
     insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, gateway_id,
       charge_id, gives_way, ref, memo, created_at)
     select ${account}, r."id", r."customerId", r."paidAt", r.dated, r.currency, r."amountMinor", r."appliedMinor", r.method, r.origin, r."gatewayId",
@@ -145,8 +148,41 @@ const insertion: OfMany<Payment> = (account, payments) => sql`
         as r("id" bigint, "customerId" bigint, "paidAt" timestamptz, dated date, currency text, "amountMinor" bigint, "appliedMinor" bigint, method text,
              origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz) returning 1`
 
+const insertion: OfMany<Payment> = (account, payments) => sql`${inserted(account, payments)}`
+
 /** Writes a payment with what will be allocated of it. */
 export const sendPayment = (tx: Transaction, row: Payment): void => tx.sendGrouped(insertion, [row])
+
+/** New payment, the allocations of it, and what these move of invoices. */
+interface PaymentOfInvoices {
+  payment: Payment
+  allocations: readonly AllocationState[]
+  invoices: readonly AppliedDelta[]
+  at: Instant
+}
+
+const withAllocations: OfMany<PaymentOfInvoices> = (account, all) => {
+  const timed = <Row>(rowsOf: (one: PaymentOfInvoices) => readonly Row[]) =>
+    all.flatMap((one) => rowsOf(one).map((row) => ({ ...row, at: one.at })))
+  const ofInvoices = applied(
+    account,
+    timed(({ invoices }) => invoices),
+  )
+  return sql`
+    with paying as (${inserted(
+      account,
+      all.map(({ payment }) => payment),
+    )}),
+    allocating as (${insertedAllocations(
+      account,
+      timed(({ allocations }) => allocations),
+    )}),
+    ${ofInvoices.changed} ${ofInvoices.noted}`
+}
+
+/** Writes a payment of invoices: its row, its allocations and what these move of the invoices are one statement. */
+export const sendPaymentOfInvoices = (tx: Transaction, one: PaymentOfInvoices): void =>
+  tx.sendGrouped(withAllocations, [one])
 
 const updates: OfMany<Payment> = (account, rows) => sql`
     update payments p

@@ -25,7 +25,6 @@ import {
   listPaymentsById,
   type NewPayment,
   type Payment,
-  sendPayment,
   sendPaymentDelete,
   sendPaymentUpdate,
 } from './payment-queries.ts'
@@ -105,14 +104,13 @@ export async function addPayment(
   const plan = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)
   const payment = { ...begun, appliedMinor: sumMinor(plan.allocations) }
   const allocations = await withRoom(tx, context, plan.room, () => {
-    sendPayment(tx, payment)
     sendNewWords(tx, 'payments', [{ id: payment.id, texts: [payment.ref] }])
     return writeMoney(tx, context, {
       customerId: wanted.customerId,
       currency: wanted.currency,
       after: postingsOfPayment(postedPayment(payment)),
       allocations: { before: [], after: plan.allocations, ids: ids.allocations },
-      isGivenWritten: true,
+      payment,
     })
   })
   const record = { ...payment, allocations }

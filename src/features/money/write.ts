@@ -14,6 +14,7 @@ import {
   sendAllocations,
   sendAllocationUpdates,
 } from './allocation-queries.ts'
+import { type Payment, sendPayment, sendPaymentOfInvoices } from './payment-queries.ts'
 import type { MoneyContext, WantedState } from './types.ts'
 
 /** Writes of money: the one way in which allocations, the sums that documents keep of them, and the ledger change. */
@@ -31,7 +32,9 @@ export interface MoneyChange {
     /** Drawn ahead for those that are new; what is missing is drawn. */
     ids?: readonly Id[]
   }
-  /** True where the row of a new payment was inserted with its final applied amount, so that it needs no update. */
+  /** A new payment, with its final applied amount: its row is written here. */
+  payment?: Payment
+  /** True where the row of a new note was inserted with its final applied amount, so that it needs no update. */
   isGivenWritten?: boolean
   /** Entries that settlements stood for, and stand for now; they follow those of the allocations. */
   settled?: { before: readonly Posting[]; after: readonly Posting[] }
@@ -41,7 +44,7 @@ export interface MoneyChange {
 
 /**
  * Writes a change of one locked customer: allocations, the sums that documents keep of them, and the difference in the ledger. The records
- * themselves are written by the caller: before this where they are new, after it where they go. Returns the allocations as they now are.
+ * themselves, a new payment apart, are written by the caller: before this where they are new, after it where they go. Returns the allocations as they now are.
  */
 export async function writeMoney(
   tx: Transaction,
@@ -50,9 +53,14 @@ export async function writeMoney(
 ): Promise<AllocationState[]> {
   const before = change.allocations?.before ?? []
   const wanted = change.allocations?.after ?? []
-  const after = await writeAllocations(tx, context, before, wanted, change.allocations?.ids ?? [])
-  const deltas = appliedDeltas(before, after)
-  writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)
+  const drawn = change.allocations?.ids ?? []
+  const after = change.payment
+    ? await writePayment(tx, context, change.payment, wanted, drawn)
+    : await writeAllocations(tx, context, before, wanted, drawn)
+  if (!change.payment) {
+    const deltas = appliedDeltas(before, after)
+    writeDeltas(tx, context, change.isGivenWritten ? { ...deltas, given: new Map() } : deltas)
+  }
   const postings = postingsOfChange(
     [...(change.before ?? []), ...before.flatMap(postingsOfAllocation), ...(change.settled?.before ?? [])],
     [...(change.after ?? []), ...after.flatMap(postingsOfAllocation), ...(change.settled?.after ?? [])],
@@ -136,10 +144,39 @@ async function writeAllocations(
   if (gone.length > 0) sendAllocationDeletes(tx, gone)
   if (changed.length > 0) sendAllocationUpdates(tx, changed)
   if (added.length === 0) return kept
-  const ids = drawn.length >= added.length ? drawn : await drawAllocationIds(tx, added.length)
-  const made = added.map((a, place) => ({ ...a, id: ids[place] as Id }))
+  const made = await identified(tx, added, drawn)
   sendAllocations(tx, made, moment.now)
   return [...kept, ...made]
+}
+
+async function identified(
+  tx: Transaction,
+  added: readonly WantedState[],
+  drawn: readonly Id[],
+): Promise<AllocationState[]> {
+  const ids = drawn.length >= added.length ? drawn : await drawAllocationIds(tx, added.length)
+  return added.map((a, place) => ({ ...a, id: ids[place] as Id }))
+}
+
+/** Writes a new payment, its allocations and the sums that documents keep of these: of invoices in one statement. */
+async function writePayment(
+  tx: Transaction,
+  { moment }: MoneyContext,
+  payment: Payment,
+  wanted: readonly WantedState[],
+  drawn: readonly Id[],
+): Promise<AllocationState[]> {
+  const allocations = await identified(tx, wanted, drawn)
+  const oweds = [...appliedDeltas([], allocations).owed.values()]
+  const invoices = oweds.filter(({ kind }) => kind === 'invoice')
+  const positives = oweds.filter(({ kind }) => kind === 'positive_adjustment')
+  if (invoices.length > 0) sendPaymentOfInvoices(tx, { payment, allocations, invoices, at: moment.now })
+  else {
+    sendPayment(tx, payment)
+    if (allocations.length > 0) sendAllocations(tx, allocations, moment.now)
+  }
+  if (positives.length > 0) addPositiveApplied(tx, positives)
+  return allocations
 }
 
 /** Moves the sums that documents keep of what is allocated of them, and to them; nobody waits for it but the commit. */

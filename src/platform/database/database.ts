@@ -92,6 +92,8 @@ export const rowsOfMany = <Item, Row>(
 /** A transaction of one account. */
 export interface Transaction extends Queryable {
   readonly account: AccountId
+  /** Tries to lock a name until the end of the transaction. Returns false while another transaction has it. */
+  tryLock(name: string): Promise<boolean>
   /** Runs a statement after those before it, without waiting for its answer; if it fails, nothing is committed. */
   send(statement: Statement): void
   readonly grouped: Grouped
@@ -115,12 +117,17 @@ export interface Transaction extends Queryable {
 }
 
 /** Statements of one of the requests that share a transaction. */
-export type StatementsOfPart = Pick<Transaction, keyof typeof BY_ROWS | 'rows' | 'send' | 'grouped' | 'sendGrouped'>
+export type StatementsOfPart = Pick<
+  Transaction,
+  keyof typeof BY_ROWS | 'rows' | 'tryLock' | 'send' | 'grouped' | 'sendGrouped'
+>
 
 export interface TransactionSettings {
   isolation?: 'repeatable read'
   /** Left out: fitted. */
   plans?: Plans
+  /** A name that `tryLock` is asked for first: it is tried by the statement that sets the account. */
+  lock?: string
   /** Of a request: its account has part of the connections at a time, and waits for itself beyond that. */
   isShared?: boolean
   /** How long one statement may take, in milliseconds; left out: WORK_STATEMENT_MS. */

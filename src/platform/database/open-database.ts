@@ -21,7 +21,7 @@ import { type Readiness, Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
 import { portionsOf, readRows, runRows, sendTogether } from './row-query.ts'
-import { BEGIN, type Engine, SCOPES, type Scopes } from './scoped-query.ts'
+import { BEGIN, type Engine, SCOPES, type Scopes, tryingLock } from './scoped-query.ts'
 import { READING, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, cut, GRACE_MS } from './silence.ts'
 import type { Statement } from './sql.ts'
@@ -386,8 +386,11 @@ async function transact<T>(
   sendTogether(client)
   // Should either fail, so does all that follows.
   if (isolation) send(client.query(`begin isolation level ${isolation}`))
-  const scope = scopes.transaction(account, plans, statementMs)
-  send(gathered ? whole.rows(scope) : runRows(client, scope, isolation ? [] : [BEGIN]))
+  const scope = scopes.transaction(account, plans, statementMs, settings.lock)
+  const scoped: Promise<{ taken: boolean }[]> = gathered
+    ? whole.rows(scope)
+    : runRows(client, scope, isolation ? [] : [BEGIN])
+  send(scoped)
   if (settings.gathered?.lockMs !== undefined) send(whole.rows(scopes.lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {
@@ -401,6 +404,10 @@ async function transact<T>(
   const statementsOf = ({ rows, grouped }: SharedPart): StatementsOfPart => ({
     ...BY_ROWS,
     rows: <Row>(statement: Statement) => awaited(rows<Row>(sentFor(statement))),
+    tryLock: async (name) => {
+      const [row] = await awaited(name === settings.lock ? scoped : rows<{ taken: boolean }>(tryingLock(name)))
+      return row?.taken === true
+    },
     send: (statement) => send(rows(sentFor(statement))),
     grouped: (ofMany, items, isOf) => awaited(grouped(ofMany, items, isOf)),
     sendGrouped: (ofMany, items, refusals = {}) => send(refuseOn(grouped(ofMany, items), refusals)),

@@ -1,4 +1,4 @@
-import { fragment, type Statement } from './sql.ts'
+import { fragment, sql, type Statement } from './sql.ts'
 
 /** Statements that set the account, and the settings, under which the statements behind them run. */
 
@@ -20,6 +20,23 @@ export const BEGIN: Statement = { name: 'perennial_begin', text: 'begin', values
 /** The end of a transaction, where another begins behind it in one exchange. */
 export const COMMIT: Statement = { name: 'perennial_commit', text: 'commit', values: [] }
 
+/** Distinguishes these locks from others of the database. */
+const LOCKS = 7305
+
+/** Tries to lock a name until the end of the transaction. */
+export const tryingLock = (name: string): Statement =>
+  sql`select pg_try_advisory_xact_lock(hashtextextended(${name}, ${LOCKS})) as "taken"`
+
+/** Lets a statement of two or three parameters try a lock, too. */
+const withLock = (scope: Statement, lock: string | undefined): Statement =>
+  lock === undefined
+    ? scope
+    : {
+        name: `${scope.name}_and_lock`,
+        text: `${scope.text}, pg_try_advisory_xact_lock(hashtextextended($${scope.values.length + 1}, ${LOCKS})) as "taken"`,
+        values: [...scope.values, lock],
+      }
+
 /** How one engine learns whose the statements behind it are. */
 export interface Scopes {
   /** Settings of every session. */
@@ -28,8 +45,8 @@ export interface Scopes {
   account(account: bigint): Statement
   /** Sets the account for a page of a list, where plans last: its own are fitted, because its limit counts. */
   page(account: bigint): Statement
-  /** Sets account, plans and time limit of a transaction that writes. */
-  transaction(account: bigint, plans: Plans, statementMs: number): Statement
+  /** Sets account, plans and time limit of a transaction that writes; with `lock` it tries to lock that name, and its row has whether that is `taken`. */
+  transaction(account: bigint, plans: Plans, statementMs: number, lock: string | undefined): Statement
   /** Bounds how long a lock is waited for until the end of the transaction. */
   lockTimeout(lockMs: number): Statement
   /**
@@ -59,11 +76,15 @@ const PLAIN: Scopes = {
     text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', 'auto', true)",
     values: [account],
   }),
-  transaction: (account, plans, statementMs) => ({
-    name: 'perennial_transaction',
-    text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
-    values: [account, PLAN_MODES[plans], statementMs],
-  }),
+  transaction: (account, plans, statementMs, lock) =>
+    withLock(
+      {
+        name: 'perennial_transaction',
+        text: "select set_config('app.account_id', $1, true), set_config('plan_cache_mode', $2, true), set_config('statement_timeout', $3, true)",
+        values: [account, PLAN_MODES[plans], statementMs],
+      },
+      lock,
+    ),
   lockTimeout: (lockMs) => ({
     name: 'perennial_lock_timeout',
     text: "select set_config('lock_timeout', $1, true)",
@@ -95,11 +116,15 @@ const CITUS: Scopes = {
   session: ' -c citus.propagate_set_commands=local',
   account: (account) => ({ name: 'perennial_scope', text: 'select set_account($1)', values: [account] }),
   page: (account) => CITUS.account(account),
-  transaction: (account, _plans, statementMs) => ({
-    name: 'perennial_transaction',
-    text: "select set_account($1), set_config('statement_timeout', $2, true)",
-    values: [account, statementMs],
-  }),
+  transaction: (account, _plans, statementMs, lock) =>
+    withLock(
+      {
+        name: 'perennial_transaction',
+        text: "select set_account($1), set_config('statement_timeout', $2, true)",
+        values: [account, statementMs],
+      },
+      lock,
+    ),
   lockTimeout: (lockMs) => ({
     name: 'perennial_lock_timeout',
     text: 'select set_lock_timeout($1)',

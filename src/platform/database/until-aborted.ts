@@ -88,6 +88,7 @@ function heeding(tx: Transaction, signal: AbortSignal): Transaction {
     ...BY_ROWS,
     rows: async (statement) => heed(statements.rows)(statement) as never,
     grouped: async (ofMany, items, isOf) => heed(statements.grouped)(ofMany, items, isOf as never) as never,
+    tryLock: async (name) => heed(statements.tryLock)(name),
     send: heed(statements.send),
     sendGrouped: (ofMany, items, refusals) => {
       signal.throwIfAborted()

@@ -6,11 +6,12 @@ import type { Outage } from '../outage.ts'
 import type { Places } from '../places.ts'
 import type { SteadyClock } from '../steady-clock.ts'
 import type { Underway } from '../underway.ts'
+import type { Instant } from '../../kernel/calendar.ts'
 import type { Account, Caller, RealClock, RequestContext } from '../../kernel/context.ts'
 import type { Bodies } from './body-bounds.ts'
 import type { ConnectionBounds } from './connection-bounds.ts'
 import type { GroupedWrites } from './grouped-writes.ts'
-import type { IdempotencySecrets } from './idempotency.ts'
+import type { IdempotencySecrets, KeptRow, KeyedRequest } from './idempotency.ts'
 import type { KnownLong } from './known-long.ts'
 import type { RateState } from './rate-limit.ts'
 import type { SlowRequests } from './slow-requests.ts'
@@ -43,6 +44,8 @@ export interface HttpDeps {
   authenticate(header: string | undefined, address: string): Promise<Caller>
   /** The account as a write sees it, read in its transaction. */
   freshAccount(tx: Transaction): Promise<Account>
+  /** The same, with what was kept under the key of the request. */
+  freshAccountUnder(tx: Transaction, keyed: KeyedRequest, realNow: Instant): Promise<Account & KeptRow>
   contextOf(caller: Caller): RequestContext
   /** Does writes that come at once in common transactions. */
   groupedWrites: Pick<GroupedWrites, 'run'>

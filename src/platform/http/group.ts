@@ -48,6 +48,10 @@ class Member {
         enter(!writesNothing(statement))
         return own.rows<Row>(statement)
       },
+      tryLock: async (name) => {
+        enter(false)
+        return own.tryLock(name)
+      },
       send: (statement) => {
         enter(true)
         own.send(statement)

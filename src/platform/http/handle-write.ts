@@ -1,13 +1,13 @@
 import { Fault, Problems } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Caller, RequestContext } from '../../kernel/context.ts'
+import type { Account, Caller, RequestContext } from '../../kernel/context.ts'
 import { type Transaction, WRITE_STATEMENT_MS } from '../database/database.ts'
 import { isJsonObject } from '../wire/json.ts'
 import type { HttpDeps } from './deps.ts'
 import type { Groupable } from './group.ts'
 import { checkIfMatch } from './etag.ts'
-import { findKeptAnswer, keepAnswer, takeKey } from './idempotency.ts'
+import { findKeptAnswer, keepAnswer, type KeptRow, lockOf, takeKey } from './idempotency.ts'
 import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
 import { NotPlain } from './plain-body.ts'
 import { changeOf } from './remembered.ts'
@@ -38,13 +38,15 @@ export async function handleWrite(
     if (kept) return kept
   }
   const prepared = await prepare(deps, operation, caller, sent)
-  /** Takes the key and makes the checks. Returns the work, or the answer that was kept. */
-  const begin = async (tx: Transaction, contextOf: () => Promise<RequestContext>) => {
+  /** Takes the key and makes the checks. Returns the work, or the answer that was kept. An account that is not known is read, under a key by the same statement as what was kept. */
+  const begin = async (tx: Transaction, known?: () => Promise<Account>) => {
     const realNow = instantOf(deps.realClock())
-    const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow))
+    const reading = keyed && !known ? () => (fresh = deps.freshAccountUnder(tx, keyed, realNow)) : undefined
+    let fresh: Promise<Account & KeptRow> | undefined
+    const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow, reading))
     if (kept) return kept
     const { body } = sent
-    const context = await contextOf()
+    const context = deps.contextOf({ ...caller, account: await (fresh ?? known?.() ?? deps.freshAccount(tx)) })
     const asked = 'plain' in body ? undefined : await checked(context, operation, sent, tx)
     return async (): Promise<Answer> => {
       const answer =
@@ -61,10 +63,16 @@ export async function handleWrite(
     deps.db.transaction(
       account,
       async (tx) => {
-        const begun = await begin(tx, () => freshContext(deps, caller, tx))
+        const begun = await begin(tx)
         return typeof begun === 'function' ? begun() : begun
       },
-      { plans: operation.plans ?? 'lasting', statementMs: WRITE_STATEMENT_MS, isShared: true, times },
+      {
+        plans: operation.plans ?? 'lasting',
+        statementMs: WRITE_STATEMENT_MS,
+        isShared: true,
+        times,
+        ...(keyed && { lock: lockOf(account, keyed) }),
+      },
     )
   const record = recordInGroup(operation, sent)
   const answer =
@@ -74,7 +82,7 @@ export async function handleWrite(
           grouping: operation.grouping,
           record,
           key: keyed?.key,
-          begin: (tx, found) => begin(tx, async () => deps.contextOf({ ...caller, account: await found() })),
+          begin,
           alone,
         })
   return answer.catch(async (thrown: unknown) => {

@@ -4,7 +4,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
 import { isHeld, releaseLease, takeLease, underLease } from '../database/lease.ts'
-import { sql } from '../database/sql.ts'
+import { type Fragment, fragment, sql } from '../database/sql.ts'
 import type { Envelope, SealedPlace, Sealer } from '../envelope/envelope.ts'
 import type { Answer } from './answer.ts'
 
@@ -56,7 +56,8 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
   }
 }
 
-interface KeptRow {
+/** Row of a key, with whether its lease is held. */
+export interface KeptRow {
   /** The key's lease is held: a long operation runs under it. */
   isLeased: boolean
   requestHash: Buffer
@@ -80,31 +81,45 @@ export const keyInUse = () =>
     1,
   )
 
-/** Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. */
+/** Returns the name that whoever has a key locks: versions before lock the same. */
+export const lockOf = (account: AccountId, { key }: KeyedRequest): string => `${account}:${key}`
+
+/**
+ * Takes the key for this transaction and answers what was kept under it. A second request while the first runs is refused at once. `find` may read more
+ * than what was kept, by the same statement.
+ */
 export async function takeKey(
   tx: Transaction,
   keyed: KeyedRequest,
   secrets: IdempotencySecrets,
   realNow: Instant,
+  find: () => Promise<KeptRow> = () => findKept(tx, tx.account, keyed, realNow),
 ): Promise<Answer | undefined> {
   // Sent at once: the second statement begins when the key is taken, so it sees what whoever had it before has kept.
-  const [{ taken }, kept] = await Promise.all([
-    tx.one<{ taken: boolean }>(sql`
-      select pg_try_advisory_xact_lock(hashtextextended(${`${tx.account}:${keyed.key}`}, 7305)) as "taken"`),
-    findKept(tx, tx.account, keyed, realNow),
-  ])
-  if (!taken || kept.isLeased) throw keyInUse()
+  const [isTaken, kept] = await Promise.all([tx.tryLock(lockOf(tx.account, keyed)), find()])
+  if (!isTaken || kept.isLeased) throw keyInUse()
   return answerOf(tx.account, kept, keyed, secrets)
 }
 
-const findKept = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) =>
-  db.one<KeptRow>(sql`
-    select exists (select 1 from leases
-                    where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${isHeld('leases.leased_until')}) as "isLeased",
-           k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"
-      from (values (1)) always
-      left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})
-        and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`)
+/** Returns the columns of what was kept under a key, and what a statement about the account joins for them. */
+export const keptUnder = (
+  account: AccountId,
+  keyed: KeyedRequest,
+  realNow: Instant,
+): { columns: Fragment; joined: Fragment } => ({
+  columns: fragment`
+    exists (select 1 from leases
+             where leases.account_id = ${account} and leases.name = ${leaseOf(keyed)} and ${isHeld('leases.leased_until')}) as "isLeased",
+    k.request_hash as "requestHash", k.status, k.headers, k.body, k.is_encrypted as "isEncrypted"`,
+  joined: fragment`
+    left join idempotency_keys k on k.account_id = ${account} and k.key in (${keyed.key}, ${keyed.sentKey})
+      and k.created_at > ${realNow}::timestamptz - make_interval(hours => ${KEPT_HOURS})`,
+})
+
+const findKept = (db: Queryable, account: AccountId, keyed: KeyedRequest, realNow: Instant) => {
+  const { columns, joined } = keptUnder(account, keyed, realNow)
+  return db.one<KeptRow>(sql`select ${columns} from (values (1)) always ${joined}`)
+}
 
 /**
  * Returns what was kept under the key, without taking it: before work that is slow and outside of the transaction. Throws a Fault where the
