@@ -4547,7 +4547,7 @@ end $function$
 revoke all on function moment from public;
 grant execute on function moment to perennial_app;
 
-CREATE OR REPLACE FUNCTION moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb)
+CREATE OR REPLACE FUNCTION moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb, commits jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4561,6 +4561,7 @@ declare
   ended failovers;
   is_same boolean;
   own_loss boolean;
+  lost jsonb;
   is_new boolean := false;
   waited_from timestamp with time zone;
   wait_ms double precision := 0;
@@ -4595,7 +4596,12 @@ begin
   -- A timeline in between that nobody met: where the one of this process ended, nobody knows.
   if ended.timeline > came_from + 1 then ended := null; end if;
   is_same := coalesce(ended.timeline = here_timeline, false);
-  own_loss := (seen is not null or last_sent is not null)
+  -- What a transaction wrote stands before its position. Where the log is here up to there, its number was given to no other, and its state is known.
+  select coalesce(jsonb_agg(c.known ->> 0), '[]') into lost from jsonb_array_elements(commits) as c(known)
+   where case when ended.replayed_to is null then false
+              when (c.known ->> 1)::numeric >= ended.replayed_to::pg_lsn - '0/0' then true
+              else coalesce(pg_xact_status((c.known ->> 0)::xid8), 'committed') <> 'committed' end;
+  own_loss := lost <> '[]' or (seen is not null or last_sent is not null)
     and (ended.failover_id is null or coalesce(seen::pg_lsn > ended.replayed_to::pg_lsn, false)
       or coalesce(last_sent > extract(epoch from ended.replayed_at) * 1000, false));
   update failovers f set is_lossy = f.is_lossy or own_loss,
@@ -4616,6 +4622,7 @@ begin
   end if;
   return jsonb_build_object('isMove', true, 'isNew', is_new, 'id', met.failover_id::text, 'system', here_system, 'timeline', here_timeline, 'isLossy', met.is_lossy,
     'isOwnLoss', own_loss, 'isKnown', met.is_known, 'isSettled', met.settled_at is not null, 'replayedAtMs', extract(epoch from ended.replayed_at) * 1000,
+    'replayedTo', ended.replayed_to::pg_lsn - '0/0', 'lost', lost,
     'bytesLost', case when met.is_lossy then greatest(0, met.seen_to::pg_lsn - met.replayed_to::pg_lsn) end, 'waitMs', wait_ms);
 end $function$
 ;

@@ -83,7 +83,7 @@ end $$;
 -- Meets the server: `came_from` is the timeline that the process worked on until now, `seen` the furthest position of the log that it saw there, `last_sent`
 -- the begin of its last acknowledged commit (milliseconds since 1970, by the clock of that server), `known_numbers` its numbers. Null where it has none.
 -- Can be called again and again.
-create function moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb)
+create function moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb, commits jsonb)
   returns jsonb language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 declare
   here_system text;
@@ -93,6 +93,7 @@ declare
   ended failovers;
   is_same boolean;
   own_loss boolean;
+  lost jsonb;
   is_new boolean := false;
   waited_from timestamp with time zone;
   wait_ms double precision := 0;
@@ -127,7 +128,12 @@ begin
   -- A timeline in between that nobody met: where the one of this process ended, nobody knows.
   if ended.timeline > came_from + 1 then ended := null; end if;
   is_same := coalesce(ended.timeline = here_timeline, false);
-  own_loss := (seen is not null or last_sent is not null)
+  -- What a transaction wrote stands before its position. Where the log is here up to there, its number was given to no other, and its state is known.
+  select coalesce(jsonb_agg(c.known ->> 0), '[]') into lost from jsonb_array_elements(commits) as c(known)
+   where case when ended.replayed_to is null then false
+              when (c.known ->> 1)::numeric >= ended.replayed_to::pg_lsn - '0/0' then true
+              else coalesce(pg_xact_status((c.known ->> 0)::xid8), 'committed') <> 'committed' end;
+  own_loss := lost <> '[]' or (seen is not null or last_sent is not null)
     and (ended.failover_id is null or coalesce(seen::pg_lsn > ended.replayed_to::pg_lsn, false)
       or coalesce(last_sent > extract(epoch from ended.replayed_at) * 1000, false));
   update failovers f set is_lossy = f.is_lossy or own_loss,
@@ -148,6 +154,7 @@ begin
   end if;
   return jsonb_build_object('isMove', true, 'isNew', is_new, 'id', met.failover_id::text, 'system', here_system, 'timeline', here_timeline, 'isLossy', met.is_lossy,
     'isOwnLoss', own_loss, 'isKnown', met.is_known, 'isSettled', met.settled_at is not null, 'replayedAtMs', extract(epoch from ended.replayed_at) * 1000,
+    'replayedTo', ended.replayed_to::pg_lsn - '0/0', 'lost', lost,
     'bytesLost', case when met.is_lossy then greatest(0, met.seen_to::pg_lsn - met.replayed_to::pg_lsn) end, 'waitMs', wait_ms);
 end $$;
 

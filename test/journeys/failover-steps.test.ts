@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { steadyClock } from '../../src/platform/steady-clock.ts'
@@ -82,7 +83,7 @@ const processSeen = (secondsBefore: number) =>
     `${ROW_OF_PROCESS} now() - interval '1 hour' - make_interval(secs => ${secondsBefore}), 'info', '{}'`,
   )
 
-const NOTHING: ServerKnowledge = { seen: null, lastSentMs: null, numbers: [] }
+const NOTHING: ServerKnowledge = { seen: null, lastSentMs: null, numbers: [], commits: [] }
 
 /** Meets the server once, as a new process that came from a timeline. */
 async function meet(before: number | null, knows: Partial<ServerKnowledge> = {}) {
@@ -250,7 +251,7 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
   expect((await found(client)).notes.toSorted()).toEqual(notes.toSorted())
   // The gateway is held now.
   expect(await start('15')).toEqual({ kind: 'held' })
-  expect(memory.after(null).map(({ id }) => id)).not.toContain('15')
+  expect(memory.after({ replayedAtMs: null, replayedTo: null, lost: [] }).map(({ id }) => id)).not.toContain('15')
 })
 
 test('a change that began before the failover and is noted after it is written down at once', async () => {
@@ -293,6 +294,47 @@ test('a commit of which nothing is noted counts as one that may be lost, and one
       update gateways set friendly_name = 'Other' where account_id = ${tx.account} and gateway_id = ${BigInt(gatewayID)} returning 1`),
   )
   expect(memory.evidence(0).lastSentMs).toBeGreaterThan(Date.parse(REPLAYED))
+})
+
+test('a commit is here or it is not, whatever the clocks say: one whose log ends before it, or of which only the writes came', async () => {
+  const client = await liveShop()
+  const memory = new Memory()
+  memory.noteExchange(
+    { sentMs: 0, answeredMs: 1, databaseMs: Date.parse(REPLAYED) - 3_600_000 },
+    { system: 'one', startedAt: 'then', timeline: 0 },
+    null,
+  )
+  const write = () =>
+    remembered(memory).transaction(client.id, (tx) =>
+      tx.rows(sql`update gateways set friendly_name = 'Other' where account_id = ${tx.account} returning 1`),
+    )
+  await write()
+  const [here] = memory.evidence(0).commits
+  assert(here, 'the commit is remembered')
+  let begun: string | undefined
+  let end: string | undefined
+  await withOwner(service.connection, async (owner) => {
+    await owner.query('begin')
+    begun = (await owner.query('select pg_current_xact_id()::text as id')).rows[0].id
+    await owner.query('rollback')
+    end = (await owner.query('select pg_current_wal_insert_lsn()::text as end')).rows[0].end
+  })
+  await takeOver()
+  const endsAt = (position: string) =>
+    owned(`update failovers set replayed_to = (${position})::text where from_timeline is not null`)
+  await endsAt(`'${end}'::pg_lsn`)
+  expect(await meet(0, { commits: [here] })).toMatchObject({ isOwnLoss: false, isLossy: false, lost: [] })
+  await endsAt(`'0/0'::pg_lsn + ${here.position}`)
+  expect(await meet(0, { commits: [here] })).toMatchObject({ isOwnLoss: true, lost: [here.transaction] })
+  await takeOver()
+  await endsAt(`'${end}'::pg_lsn`)
+  const halfHere = { transaction: String(begun), position: here.position }
+  expect(await meet(0, { commits: [here, halfHere] })).toMatchObject({ isOwnLoss: true, lost: [begun] })
+  // A number that this server has not given out would be an error there; without the end of the log nothing can be said.
+  const unknown = { transaction: '4000000000', position: here.position + 1e12 }
+  expect(await meet(0, { commits: [unknown] })).toMatchObject({ lost: ['4000000000'] })
+  await endsAt('null')
+  expect(await meet(0, { commits: [unknown] })).toMatchObject({ isOwnLoss: false, lost: [], replayedTo: null })
 })
 
 test('a session that may write waits until a failover is settled, also where options of an operator name what a reading one sets', async () => {
@@ -415,6 +457,7 @@ test('a note is written once, in whatever company, and one that comes after the 
     kind: 'effect',
     operation: 'charge',
     type: null,
+    commit: null,
     id: String(position),
     number: null,
     account: 1n,

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { withoutOptions } from './addresses.ts'
 import { Places } from '../places.ts'
-import { type Memory, NOT_REMEMBERED, type Notable } from '../failover/memory.ts'
+import { type Commit, type Memory, NOT_REMEMBERED, type Notable } from '../failover/memory.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { Turns } from '../turns.ts'
 import {
@@ -271,7 +271,7 @@ export function openDatabase(
 const COMMIT_MS = 15_000
 
 /** A transaction that has written, or locked a row, has a number: only then the log has its commit. */
-const HAS_WRITTEN = 'select pg_current_xact_id_if_assigned() is not null as "written"'
+const COMMIT_OF = `select pg_current_xact_id_if_assigned()::text as "transaction", (pg_current_wal_insert_lsn() - '0/0')::bigint as "position"`
 
 /** Memory that takes commits, and how long they may wait, in milliseconds; undefined: as long as the server is not silent. */
 interface Committing {
@@ -281,17 +281,17 @@ interface Committing {
 
 /**
  * Commits. Throws the failure of a lost connection where nobody knows whether all have it who should: the commit waits for too long, or the server warns
- * that it waits for its standby no more. Returns whether the transaction wrote anything, where that is asked; else true.
+ * that it waits for its standby no more. Returns what the server knows the commit by, where that is asked; undefined: nothing was written here.
  */
 async function commit(
   client: pg.PoolClient,
   sent: readonly Promise<unknown>[],
-  { boundMs, asksForWrites }: { boundMs: number | undefined; asksForWrites: boolean },
-): Promise<boolean> {
+  { boundMs, isNoted }: { boundMs: number | undefined; isNoted: boolean },
+): Promise<Commit | undefined> {
   const server = client as unknown as Pick<ServerClient, 'warnings'>
   const { warnings } = server
-  const committed = asksForWrites
-    ? (client.query(`${HAS_WRITTEN}; commit`) as unknown as Promise<[pg.QueryResult, pg.QueryResult]>)
+  const committed = isNoted
+    ? (client.query(`${COMMIT_OF}; commit`) as unknown as Promise<[pg.QueryResult, pg.QueryResult]>)
     : client.query('commit')
   let isOver = false
   let limit: NodeJS.Timeout | undefined
@@ -308,10 +308,11 @@ async function commit(
   }
   // A failure that someone swallowed turns the commit into a rollback without an error: nothing may be answered as done then.
   const answer = await committed
-  const [written, { command }] = Array.isArray(answer) ? answer : [undefined, answer]
+  const [known, { command }] = Array.isArray(answer) ? answer : [undefined, answer]
   assert(command === 'COMMIT', 'a transaction whose statement failed is not committed')
   if (server.warnings > warnings) throw connectionEnded('no standby acknowledged the commit')
-  return written?.rows[0]?.written !== false
+  const { transaction, position } = known?.rows[0] ?? {}
+  return transaction ? { transaction, position: Number(position) } : undefined
 }
 
 /** Runs work, and throws a Fault in place of a failure that means that the database is away or cannot do it now. */
@@ -433,10 +434,10 @@ async function transact<T>(
     gathered?.finish()
     sendTogether(client)
     const sentMs = steadyClock()
-    // One of which nothing is noted may have read alone: it must not make a server that lacks nothing look as if it did.
-    const asksForWrites = memory !== undefined && notes.length === 0
-    const hasWritten = await asks(commit(client, sent, { boundMs: committing?.boundMs, asksForWrites }))
-    if (hasWritten) memory?.noteCommit(account, notes, sentMs, steadyClock())
+    const wrote = await asks(commit(client, sent, { boundMs: committing?.boundMs, isNoted: memory !== undefined }))
+    // One that only read must not make a server that lacks nothing look as if it did. Of what is written on other servers this one has no number.
+    if (wrote || (scopes !== SCOPES.plain && notes.length > 0))
+      memory?.noteCommit(account, notes, sentMs, steadyClock(), wrote)
   } catch (error) {
     gathered?.drop()
     await client.query('rollback').catch(() => {})

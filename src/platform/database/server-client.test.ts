@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { ServerClient } from './server-client.ts'
+import { serversFor } from './servers.ts'
 
 /** Message of a server (protocol 3.0): its letter, its length, its body. */
 function message(letter: string, body: Buffer): Buffer {
@@ -28,3 +29,20 @@ test('a server that dies in the very moment in which a connection is ready does 
   await expect(client.query('select 1')).rejects.toThrow(/terminat|queryable|closed/)
   server.close()
 })
+
+test.each(['cutWaiting', 'cutOthers'] as const)(
+  'a connection that is being opened to a server that takes it and answers nothing is ended with the others: %s',
+  async (how) => {
+    const server = createServer()
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const address = { connectionString: `postgres://somebody@127.0.0.1:${port}/books` }
+    const taken = once(server, 'connection')
+    const opening = new ServerClient({ ...address, ssl: false }).connect()
+    const refused = expect(opening).rejects.toThrow(/connection terminated/)
+    await taken
+    serversFor(address)[how]({ system: 'one', startedAt: 'now', timeline: 2 })
+    await refused
+    server.close()
+  },
+)

@@ -1,7 +1,14 @@
 import pg from 'pg'
 import { outdated } from './admission.ts'
 import { isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
-import { type ServerAnswer, type ServerIdentity, serversFor, type Servers, UNKNOWN } from './servers.ts'
+import {
+  type ServerAnswer,
+  type ServerIdentity,
+  type ServerLink,
+  serversFor,
+  type Servers,
+  UNKNOWN,
+} from './servers.ts'
 import { cut, isWaitedOn, watchSilence } from './silence.ts'
 
 /**
@@ -106,9 +113,15 @@ export class ServerClient extends pg.Client {
     const address =
       servers.last ?? (servers.addresses.length === 0 ? this.host : (await chooseServer(this.#config)).address)
     if (servers.addresses.length > 1) this.#leadTo(address)
+    let isOpen = false
+    const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => !isOpen || isWaitedOn(this) }
+    servers.begin(link)
+    this.once('end', () => servers.dismiss(link))
     try {
-      await this.#connectTo(address)
+      await this.#connectTo(address, link)
+      isOpen = true
     } catch (error) {
+      servers.dismiss(link)
       servers.forget(address)
       await super.end().catch(() => {})
       throw error
@@ -117,7 +130,7 @@ export class ServerClient extends pg.Client {
     if (processID !== null) this.#config.onConnected?.(processID)
   }
 
-  async #connectTo(address: string): Promise<void> {
+  async #connectTo(address: string, link: ServerLink): Promise<void> {
     await super.connect()
     if (!this.#takesWrites())
       throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
@@ -125,9 +138,7 @@ export class ServerClient extends pg.Client {
       })
     this.#identity = await this.#askIdentity()
     if (this.#config.knows !== undefined) await this.#checkKnows(this.#config.knows)
-    const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => isWaitedOn(this) }
     this.#servers.admit(link, { address, identity: this.#identity })
-    this.once('end', () => this.#servers.dismiss(link))
     if (this.#config.isUngated !== true && !this.#isForReads()) await this.#servers.settledOn(this.#identity)
   }
 

@@ -91,8 +91,10 @@ describe('connections that are open', () => {
     servers.admit(restarted, { ...same, identity: { ...same.identity, startedAt: 'before' } })
     servers.admit(gone, answer(TWO, 3))
     servers.dismiss(gone)
+    const opened = link()
+    servers.begin(opened)
     servers.cutOthers(same.identity)
-    expect([kept, restarted, gone].map(({ cuts }) => cuts.length)).toEqual([0, 1, 0])
+    expect([kept, restarted, gone, opened].map(({ cuts }) => cuts.length)).toEqual([0, 1, 0, 1])
   })
 
   test('on which callers wait are ended where the server is silent, and those alone', () => {

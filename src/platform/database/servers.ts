@@ -43,7 +43,8 @@ const moved = (): Error => connectionEnded('another database server takes the wr
 export class Servers {
   /** An address for each server. Empty where the driver's own settings name one. */
   readonly addresses: readonly string[]
-  readonly #links = new Map<ServerLink, ServerAnswer>()
+  /** By what their server has answered; undefined while they are opened: one that is frozen takes connections, too, and answers nothing. */
+  readonly #links = new Map<ServerLink, ServerAnswer | undefined>()
   /** The highest timeline that was seen of each system. */
   readonly #timelines = new Map<string, number>()
   #last: string | undefined
@@ -116,6 +117,11 @@ export class Servers {
     await state.under
   }
 
+  /** Takes up a connection that is being opened. */
+  begin(link: ServerLink): void {
+    this.#links.set(link, undefined)
+  }
+
   /** Takes up a connection to a server. Throws if that is a former primary. */
   admit(link: ServerLink, answer: ServerAnswer): void {
     this.#note(answer.identity)
@@ -131,17 +137,17 @@ export class Servers {
     this.#links.delete(link)
   }
 
-  /** Ends every connection to another server than this one, or to it before it started anew. */
+  /** Ends every connection to another server than this one, or to it before it started anew, and those of which it is not known yet where they lead. */
   cutOthers({ system, startedAt }: ServerIdentity): void {
-    this.#cut(moved(), (_, { identity }) => identity.system !== system || identity.startedAt !== startedAt)
+    this.#cut(moved(), (_, answer) => answer?.identity.system !== system || answer.identity.startedAt !== startedAt)
   }
 
-  /** Ends every connection on which somebody waits. */
+  /** Ends every connection on which somebody waits, those that are being opened among them. */
   cutWaiting(): void {
     this.#cut(serverSilent(), (link) => link.isWaiting())
   }
 
-  #cut(reason: Error, isMeant: (link: ServerLink, answer: ServerAnswer) => boolean): void {
+  #cut(reason: Error, isMeant: (link: ServerLink, answer: ServerAnswer | undefined) => boolean): void {
     for (const [link, answer] of this.#links) {
       if (!isMeant(link, answer)) continue
       this.#links.delete(link)
@@ -153,7 +159,7 @@ export class Servers {
   #note({ system, timeline }: ServerIdentity): void {
     if (system === null || timeline === null || timeline <= (this.#timelines.get(system) ?? 0)) return
     this.#timelines.set(system, timeline)
-    this.#cut(moved(), (_, answer) => this.#isFormer(answer))
+    this.#cut(moved(), (_, answer) => answer !== undefined && this.#isFormer(answer))
   }
 
   #isFormer({ identity: { system, timeline } }: ServerAnswer): boolean {

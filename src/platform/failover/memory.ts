@@ -13,6 +13,8 @@ const BYTES_MAX = 2_000_000
 /** Bytes of an entry beside its texts, about. */
 const ENTRY_BYTES = 120
 const ACCOUNTS_MAX = 10_000
+/** The last ones decide what a failover has lost: before them the log went on. */
+const COMMITS_KEPT = 2_000
 
 /** Change that a transaction makes. */
 export interface Change {
@@ -29,6 +31,14 @@ export interface Change {
 export interface NumbersGiven {
   of: 'invoice' | 'credit note'
   number: bigint
+}
+
+/** A transaction that has written, by which a server that took over knows whether it has it. */
+export interface Commit {
+  /** Its number: as PostgreSQL counts them, with epoch. */
+  transaction: string
+  /** The position of the log, in bytes, before which all stands that it wrote, and at or behind which its commit does. */
+  position: number
 }
 
 /** Effect that left the service and that no rollback takes back: a mail, a call that moved money, a file. */
@@ -57,8 +67,20 @@ export interface Remembered extends Change {
   kind: 'change' | 'effect'
   account: AccountId
   gatewayId: Id | null
+  /** Of a change; null: it is that of no single transaction, or of a timeline that was left. */
+  commit: Commit | null
   sentMs: number
   answeredMs: number
+}
+
+/** End of a timeline, as the server that took over has it. */
+export interface TimelineEnd {
+  /** The instant of the last commit, in milliseconds since 1970; null: nobody knows. */
+  replayedAtMs: number | null
+  /** The position of the log, in bytes; null: nobody knows. */
+  replayedTo: number | null
+  /** Transactions that it has not, of those that a process named. */
+  lost: readonly string[]
 }
 
 /** A thing that a failover has lost, or perhaps has. */
@@ -72,6 +94,8 @@ export interface ServerKnowledge {
   lastSentMs: number | null
   /** Of accounts, the highest invoice and credit note number; 0: none. */
   numbers: readonly [account: string, invoice: string, creditNote: string][]
+  /** The last commits. */
+  commits: readonly Commit[]
 }
 
 const EXCHANGES_KEPT = 5
@@ -158,6 +182,8 @@ export class Memory {
   readonly #underWay = new Set<Remembered>()
   #positions = 0
   #lastSentMs: number | null = null
+  #commits: Commit[] = []
+  #committed = 0
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
   /** The position seen last on each of the last timelines. */
   #seen: { timeline: number; position: string }[] = []
@@ -177,8 +203,21 @@ export class Memory {
     else this.#seen = [...this.#seen.slice(1 - TIMELINES_KEPT), { timeline, position: flushed }]
   }
 
-  /** Takes a transaction that wrote, committed between two moments of the steady clock, with what is to be remembered of it. */
-  noteCommit(account: AccountId, notes: readonly Notable[], sentMs: number, answeredMs: number): void {
+  /**
+   * Takes a transaction that wrote, committed between two moments of the steady clock, with what is to be remembered of it. Work of several transactions
+   * has no commit of its own.
+   */
+  noteCommit(
+    account: AccountId,
+    notes: readonly Notable[],
+    sentMs: number,
+    answeredMs: number,
+    commit: Commit | null = null,
+  ): void {
+    if (commit) {
+      this.#commits[this.#committed % COMMITS_KEPT] = commit
+      this.#committed += 1
+    }
     const earliest = this.#bounds.earliest(sentMs)
     const latest = this.#bounds.latest(answeredMs)
     const isKnown = earliest !== undefined && latest !== undefined
@@ -186,7 +225,7 @@ export class Memory {
     for (const note of notes)
       if ('of' in note) this.#noteNumbers(account, note)
       else if (isKnown) {
-        const kind = { position: this.#nextPosition(), kind: 'change', account, gatewayId: null } as const
+        const kind = { position: this.#nextPosition(), kind: 'change', account, gatewayId: null, commit } as const
         const change: Remembered = { ...note, ...kind, sentMs: earliest, answeredMs: latest }
         this.#keep(this.#changes, change)
         // The failover was met without it. Its parts may be on either server.
@@ -199,7 +238,7 @@ export class Memory {
   beginEffect({ account, operation, gatewayId, reference }: Effect, sentMs: number): EffectUnderWay {
     const earliest = this.#bounds.earliest(sentMs)
     if (earliest === undefined) return NOT_REMEMBERED
-    const about = { operation, type: null, id: reference, number: null, account, gatewayId }
+    const about = { operation, type: null, id: reference, number: null, account, gatewayId, commit: null }
     const position = this.#nextPosition()
     const effect: Remembered = { ...about, position, kind: 'effect', sentMs: earliest, answeredMs: earliest }
     this.#underWay.add(effect)
@@ -222,18 +261,33 @@ export class Memory {
         String(invoice),
         String(creditNote),
       ]),
+      commits: this.#commits,
     }
   }
 
-  /** Lists what was committed, or left, after an instant, or perhaps was; where the instant is not known (null), all. */
-  after(instantMs: number | null): Missing[] {
+  /**
+   * Lists what was committed, or left, after the end of a timeline, or perhaps was; where the end is not known, all. A commit is there or it is not; what has
+   * none is judged by the clock.
+   */
+  after({ replayedAtMs, replayedTo, lost }: TimelineEnd): Missing[] {
     const found: Missing[] = []
+    const isLost = new Set(lost)
     for (const ring of [this.#changes, this.#effects])
       for (const one of ring)
-        if (instantMs === null || one.answeredMs > instantMs)
-          found.push({ ...one, state: instantMs !== null && one.sentMs > instantMs ? 'lost' : 'perhaps' })
+        if (one.commit && replayedTo !== null) {
+          if (one.commit.position >= replayedTo || isLost.has(one.commit.transaction))
+            found.push({ ...one, state: 'lost' })
+        } else if (replayedAtMs === null || one.answeredMs > replayedAtMs)
+          found.push({ ...one, state: replayedAtMs !== null && one.sentMs > replayedAtMs ? 'lost' : 'perhaps' })
     for (const one of this.#underWay) found.push({ ...one, answeredMs: this.#latestOf(one), state: 'perhaps' })
     return found
+  }
+
+  /** Forgets commits of a timeline that was left: on the next one others have their numbers and positions. */
+  forgetCommits(): void {
+    this.#commits = []
+    this.#committed = 0
+    for (const change of this.#changes) change.commit = null
   }
 
   /** Takes, after a lossy failover, a function for each change that is noted from now on and began before. */

@@ -28,6 +28,10 @@ export type Met =
       isSettled: boolean
       /** The last commit of the timeline that this process came from that is here, in milliseconds since 1970; null: nobody knows. */
       replayedAtMs: number | null
+      /** The end of the log of that timeline here, in bytes; null: nobody knows. */
+      replayedTo: number | null
+      /** Of the commits that the process named, those that are not here, by their transactions. */
+      lost: readonly string[]
       bytesLost: number | null
       /** How long others may take to call, from now on. */
       waitMs: number
@@ -38,10 +42,11 @@ export const meetServer = (
   db: Unscoped,
   processId: string,
   before: number | null,
-  { seen, lastSentMs, numbers }: ServerKnowledge,
+  { seen, lastSentMs, numbers, commits }: ServerKnowledge,
 ): Promise<Met> =>
   db.value<Met>(sql`
-    select moved_here(${processId}::uuid, ${before}::integer, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb) as "met"`)
+    select moved_here(${processId}::uuid, ${before}::integer, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb,
+             ${JSON.stringify(commits.map(({ transaction, position }) => [transaction, position]))}::jsonb) as "met"`)
 
 /** The highest numbers of an account that any process knows; 0: none. */
 export interface KnownNumbers {

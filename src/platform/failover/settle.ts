@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { steadyClock } from '../steady-clock.ts'
-import type { Memory } from './memory.ts'
+import type { Memory, TimelineEnd } from './memory.ts'
 import {
   holdingGateways,
   type KnownNumbers,
@@ -37,7 +37,7 @@ export interface SettleDeps {
   log: SettleLog
 }
 
-const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [] }
+const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [], commits: [] }
 
 /**
  * Meets the server, and returns its place once this process may write there: the others have had their time to show what they know, and where anything is
@@ -52,13 +52,14 @@ export async function meetAndSettle(deps: SettleDeps, before: number | null): Pr
   // Numbers that others know count, so all are waited for, also where the loss is known.
   while (met.isMove && met.waitMs > 0 && !met.isSettled) {
     await delay(Math.min(AGAIN_MS, met.waitMs))
-    // Its numbers were taken by the first call.
-    met = await meetServer(db.unscoped, processId, before, { ...evidence, numbers: [] })
+    // Its numbers and commits were taken by the first call.
+    met = await meetServer(db.unscoped, processId, before, { ...evidence, numbers: [], commits: [] })
   }
   if (!met.isMove || !first.isMove) return met
   const isMine = before !== null
-  if (met.isLossy && (!met.isSettled || (isMine && met.isOwnLoss))) await settleLoss(deps, met.id)
-  if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, met)
+  if (met.isLossy && (!met.isSettled || (isMine && first.isOwnLoss))) await settleLoss(deps, met.id)
+  if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, { ...met, lost: first.lost })
+  if (isMine) memory?.forgetCommits()
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
   return met
 }
@@ -66,7 +67,7 @@ export async function meetAndSettle(deps: SettleDeps, before: number | null): Pr
 /** Writes down what is missing, and from then on what began before and is noted only later. */
 async function noteAll(
   { db, working, processId, memory, log }: SettleDeps & { memory: Memory },
-  { id, replayedAtMs }: Pick<Extract<Met, { isMove: true }>, 'id' | 'replayedAtMs'>,
+  { id, ...end }: Pick<Extract<Met, { isMove: true }>, 'id'> & TimelineEnd,
 ): Promise<void> {
   memory.noteLater(steadyClock(), (change) => {
     noteLosses(working.unscoped, id, processId, [change]).catch((error: unknown) =>
@@ -75,7 +76,7 @@ async function noteAll(
       ),
     )
   })
-  await noteLosses(db.unscoped, id, processId, memory.after(replayedAtMs))
+  await noteLosses(db.unscoped, id, processId, memory.after(end))
 }
 
 /** Does what a loss asks for: identifiers, numbers, holds. */
