@@ -3121,33 +3121,44 @@ CREATE OR REPLACE FUNCTION begin_days(zones text[], days date[], count_max integ
  SET enable_seqscan TO 'off'
 AS $function$
 declare
-  begun bigint;
+  zone text;
+  today date;
+  days_of_month smallint[];
+  idle bigint[];
+  begun bigint := 0;
+  changed bigint;
 begin
   if not pg_try_advisory_xact_lock(7305861200414) then return null; end if;
-  with idle as materialized (
-    select a.account_id, z.zone, z.today
-      from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
+  for zone, today in
+    select distinct a.time_zone, z.today from accounts a join unnest(zones, days) as z(zone, today) on z.zone = a.time_zone
      where a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < z.today)
-       and not (
-         exists (select 1 from subscription_billing d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
-                  where d.account_id = a.account_id and d.due_on <= z.today and c.paused_on is null)
-         or exists (select 1 from subscription_billing d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
-                  where d.account_id = a.account_id and d.due_in_cycle_on <= z.today and c.paused_on is null
-                    and d.cycle_day = any(array(
-                      select extract(day from z.today - n)::smallint from generate_series(0, 61) as n
-                       where z.today - n > coalesce((select y.swept_on from billing_cycles y where y.account_id = a.account_id), '-infinity'))))
-         or exists (select 1 from recurring_invoices d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
-                  where d.account_id = a.account_id and d.due_on <= z.today and c.paused_on is null)
-         or exists (select 1 from customers c
-                  where c.account_id = a.account_id and c.statement_due_on <= z.today and c.paused_on is null)
-         or exists (select 1 from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
-                  where s.account_id = a.account_id and not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')
-                    and least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end) <= z.today
-                    and c.paused_on is not null))
-     limit count_max)
-  update accounts a set scheduled_on = i.today from idle i
-   where a.account_id = i.account_id and a.time_zone = i.zone and a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < i.today);
-  get diagnostics begun = row_count;
+  loop
+    days_of_month := array(select extract(day from today - n)::smallint from generate_series(0, 61) as n order by n);
+    idle := array(
+      select a.account_id from accounts a
+       where a.time_zone = zone and a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < today)
+         and not (
+           exists (select 1 from subscription_billing d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
+                    where d.account_id = a.account_id and d.due_on <= today and c.paused_on is null)
+           or exists (select 1 from subscription_billing d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
+                    left join billing_cycles y on y.account_id = d.account_id
+                    where d.account_id = a.account_id and d.due_in_cycle_on <= today and c.paused_on is null
+                      and d.cycle_day = any(case when y.swept_on is null then days_of_month else days_of_month[1:today - y.swept_on] end))
+           or exists (select 1 from recurring_invoices d join customers c on c.account_id = d.account_id and c.customer_id = d.customer_id
+                    where d.account_id = a.account_id and d.due_on <= today and c.paused_on is null)
+           or exists (select 1 from customers c
+                    where c.account_id = a.account_id and c.statement_due_on <= today and c.paused_on is null)
+           or exists (select 1 from subscriptions s join customers c on c.account_id = s.account_id and c.customer_id = s.customer_id
+                    where s.account_id = a.account_id and not s.is_end_recorded and (s.end_date is not null or s.pending_kind = 'cancellation')
+                      and least(s.end_date, case when s.pending_kind = 'cancellation' then s.pending_on end) <= today
+                      and c.paused_on is not null))
+       limit count_max - begun);
+    update accounts a set scheduled_on = today
+     where a.account_id = any(idle) and a.time_zone = zone and a.clock_at is null and (a.scheduled_on is null or a.scheduled_on < today);
+    get diagnostics changed = row_count;
+    begun := begun + changed;
+    exit when begun >= count_max;
+  end loop;
   return begun;
 end $function$
 ;
