@@ -35,6 +35,7 @@ async function shownNames(): Promise<Set<string>> {
       poolState: () => ({ total: 0, idle: 0, waiting: 0 }),
       readiness: () => NOT_ANSWERED,
       admission: new Admission(),
+      nodes: async () => [],
     },
     readFigures: async () => [],
     clock: () => 0,

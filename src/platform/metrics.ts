@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Database } from './database/database.ts'
+import type { Database, DatabaseNode } from './database/database.ts'
 import { answersSince } from './database/watch.ts'
 import { LONG_KINDS } from './long/kinds.ts'
 import { type SteadyClock, steadyClock } from './steady-clock.ts'
@@ -37,7 +37,7 @@ export interface Figure {
 }
 
 export interface MetricsDeps {
-  db: Pick<Database, 'poolState' | 'readiness' | 'admission'>
+  db: Pick<Database, 'poolState' | 'readiness' | 'admission' | 'nodes'>
   /** Asks the database; /metrics needs no key, so whoever asks often gets what was found a moment ago. */
   readFigures(): Promise<Figure[]>
   /** Asks for the age of the newest nightly copy in seconds, infinite where there is none; left out: none is made. */
@@ -200,16 +200,17 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   const registry = new Registry()
   const registers = [registry]
   const { requests, latency, slow, ignored, grouped, invoiced, failed, runSeconds, moves } = counters(registers)
-  const { pool, memory, workerMemory, workerPool, info, up, copyAge, clockOffset, standbyWait, maintenance } =
+  const { pool, memory, workerMemory, workerPool, info, up, nodeUp, copyAge, clockOffset, standbyWait, maintenance } =
     gauges(registers)
   copyAge.remove()
   workerMemory.remove()
   const setFigures = figureGauges(registers)
   let countedMoves = 0
-  let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]> } | undefined
+  let kept: { atMs: number; isPending: boolean; figures: Promise<Figure[]>; nodes: Promise<DatabaseNode[]> } | undefined
 
   function ask(): NonNullable<typeof kept> {
-    const asked = { atMs: clock(), isPending: true, figures: readFigures() }
+    const nodes = db.nodes().catch(() => [])
+    const asked = { atMs: clock(), isPending: true, figures: readFigures(), nodes }
     asked.figures.then(
       () => (asked.isPending = false),
       () => {
@@ -220,9 +221,13 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
   }
 
   /** Reads the figures, one query at a time, also where that takes long. A result is kept for a moment, a failure is not. */
-  function figures(): Promise<Figure[] | undefined> {
+  async function figures(): Promise<{ found: Figure[] | undefined; nodes: DatabaseNode[] }> {
     if (!kept || (!kept.isPending && clock() - kept.atMs >= FIGURES_KEPT_MS)) kept = ask()
-    return within(FIGURES_WAIT_MS, kept.figures)
+    const [found, nodes] = await Promise.all([
+      within(FIGURES_WAIT_MS, kept.figures),
+      within(FIGURES_WAIT_MS, kept.nodes),
+    ])
+    return { found, nodes: nodes ?? [] }
   }
 
   info.set({ version }, 1)
@@ -258,9 +263,12 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       memory.set(process.memoryUsage.rss())
       // A folder that does not answer is as good as an empty one.
       if (readCopyAge) copyAge.set((await within(FIGURES_WAIT_MS, readCopyAge())) ?? Number.POSITIVE_INFINITY)
-      const found = await figures()
-      // What a process is too old to ask for is no outage.
-      const answers = db.admission.state === 'outdated' && answersSince(db.readiness(), steadyClock() - FIGURES_WAIT_MS)
+      const { found, nodes } = await figures()
+      nodeUp.reset()
+      for (const { name, isUp } of nodes) nodeUp.set({ node: name }, isUp ? 1 : 0)
+      // What a process is too old to ask for is no outage, and neither are figures that lack those of one worker.
+      const isInPart = db.admission.state === 'outdated' || nodes.some(({ isUp }) => !isUp)
+      const answers = isInPart && answersSince(db.readiness(), steadyClock() - FIGURES_WAIT_MS)
       up.set(found || answers ? 1 : 0)
       maintenance.set(db.admission.state === 'maintenance' ? 1 : 0)
       const { clockOffsetMs, moves: moved, waitsForStandby } = db.readiness()
@@ -359,6 +367,12 @@ const gauges = (registers: Registry[]) => ({
   up: new Gauge({
     name: 'perennial_database_up',
     help: 'Whether the database answered just now: 1, or 0, and then its figures are missing',
+    registers,
+  }),
+  nodeUp: new Gauge({
+    name: 'perennial_database_node_up',
+    help: 'Whether the coordinator of a Citus cluster reaches this worker: 1, else 0',
+    labelNames: ['node'],
     registers,
   }),
   clockOffset: new Gauge({

@@ -17,6 +17,7 @@ import { dataFolderAt } from '../postgres/data-folder.ts'
 import { findOwner } from '../postgres/lock.ts'
 import { errorCodeOf, StartFailure } from '../postgres/start-failure.ts'
 import { checkBatches } from './batches.ts'
+import { checkCluster } from './cluster.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 import { checkHolds } from './holds.ts'
@@ -153,23 +154,33 @@ async function checkServer(
   const server = await describe(client)
   if (server.version < VERSION_MIN)
     return [broken('database server', `is of version ${server.version}`, 'use PostgreSQL 15 or newer')]
+  const isOurs = server.isSuperuser || server.isAppMember
+  const { findings: ofCluster, hasAccounts } = await checkCluster(client, isOurs)
   return [
     fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
     ...checkRights(server),
     ...checkServerSettings(server, config, workers),
     checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
+    ...ofCluster,
     ...(await checkMigrations(client, server, root)),
-    ...(await checkSealed(client, server, config)),
+    ...(hasAccounts ? await checkSealed(client, server, config) : []),
     ...(await checkMadeSeal(client, server, config)),
-    ...(await checkSales(client, server)),
-    ...(await checkFilesToSendAgain(client, server)),
-    ...(server.isSuperuser || server.isAppMember ? await checkBatches(client, new Date().toISOString()) : []),
-    ...(server.isSuperuser || server.isAppMember ? await checkHolds(client) : []),
-    ...(config.databaseUrl !== undefined && server.schemaOwner !== null && (server.isSuperuser || server.isAppMember)
+    ...(hasAccounts ? await checkAccounts(client, server, isOurs) : []),
+    ...(config.databaseUrl !== undefined && server.schemaOwner !== null && isOurs && hasAccounts
       ? await checkStandbys(client)
       : []),
-    ...(server.isSuperuser || server.isAppMember ? await checkCountries(client) : []),
-    ...(server.isSuperuser || server.isAppMember ? await checkProcesses(client, connectionsOf(server, config)) : []),
+    ...(isOurs ? await checkProcesses(client, connectionsOf(server, config)) : []),
+  ]
+}
+
+/** Checks the accounts as a whole. */
+async function checkAccounts(client: pg.Client, server: Server, isOurs: boolean): Promise<Finding[]> {
+  return [
+    ...(await checkSales(client, server)),
+    ...(await checkFilesToSendAgain(client, server)),
+    ...(isOurs ? await checkBatches(client, new Date().toISOString()) : []),
+    ...(isOurs ? await checkHolds(client) : []),
+    ...(isOurs ? await checkCountries(client) : []),
   ]
 }
 

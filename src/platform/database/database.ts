@@ -188,6 +188,8 @@ export interface Database {
   onWatch: Queryable
   /** Whether work is taken, as the watch has learned. */
   admission: Admission
+  /** Asks which workers of a cluster its coordinator reaches; none where the database is one server. */
+  nodes(): Promise<DatabaseNode[]>
   /** Returns what the watch knows of the database. It begins with the first that listens, too. */
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
@@ -199,6 +201,12 @@ export interface Database {
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
+}
+
+/** Worker of a cluster, by its address. */
+export interface DatabaseNode {
+  name: string
+  isUp: boolean
 }
 
 /** Of one statement of a request that writes. */

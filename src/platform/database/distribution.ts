@@ -1,6 +1,9 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { statementsOf } from './script.ts'
+import type { DatabaseNode } from './database.ts'
+import { APP_ROLE } from './roles.ts'
+import { SCOPES } from './scoped-query.ts'
 import { CITUS_MIN, type Cluster, describeCluster, IS_OF_ACCOUNTS, isNewEnough } from './cluster.ts'
 
 /**
@@ -167,6 +170,49 @@ export async function runMigration(client: pg.ClientBase, text: string): Promise
   for (const statement of statementsOf(text)) await client.query(statement)
   for (const table of await planDistribution(client)) if (!table.isDone) await distributeTable(client, table)
   await letPlansFit(client)
+}
+
+/** Worker of a cluster, and what it lacks of what the coordinator has given to all. */
+export interface NodeLack {
+  node: string
+  isAway: boolean
+  /** Roles that are not there or may not log in, and functions that are not there or are others; null while a worker is away, because nothing is compared then. */
+  lacks: string[] | null
+}
+
+/** The function f, by a text that is equal on all servers. */
+const NAMED_FUNCTION = `'function ' || f.proname || '(' || pg_get_function_identity_arguments(f.oid) || ') ' || left(md5(f.prosrc), 8)`
+
+/** Asks a worker for what it has: roles of the given names that may log in and pass no policy, and functions of the schema. */
+const HELD = `
+  select coalesce(jsonb_agg(held.name), '[]') from (
+    select 'role ' || rolname as name from pg_roles where rolname = any (%L::text[]) and rolcanlogin and not rolsuper and not rolbypassrls
+    union all
+    select ${NAMED_FUNCTION} from pg_proc f where f.pronamespace = to_regnamespace('perennial')) as held`
+
+/** Compares roles and functions of each worker with what the coordinator has given to all. */
+export async function lackingOn(client: pg.ClientBase): Promise<NodeLack[]> {
+  const nodes = await client.query<DatabaseNode>(SCOPES.citus.nodes?.text ?? '')
+  if (nodes.rows.some(({ isUp }) => !isUp))
+    return nodes.rows.map(({ name, isUp }) => ({ node: name, isAway: !isUp, lacks: null }))
+  const { rows } = await client.query<NodeLack>(
+    `
+    with roles as (
+      select array_agg(distinct r.rolname::text) as names from pg_roles r left join pg_namespace n on n.nspowner = r.oid and n.nspname = 'perennial'
+       where not r.rolsuper and (r.rolname = $1 or n.oid is not null)),
+    needed as (
+      select 'role ' || name as name from roles, unnest(names) as name
+      union all
+      select ${NAMED_FUNCTION} from pg_proc f
+       where f.pronamespace = 'perennial'::regnamespace
+         and (f.proname = any ($2) or exists (select from pg_catalog.pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = f.oid))),
+    told as materialized (select t.* from roles, run_command_on_workers(format($3, names)) as t)
+    select nodename || ':' || nodeport as "node", false as "isAway",
+           array(select name from needed where not result::jsonb ? name order by name) as "lacks"
+      from told order by 1`,
+    [APP_ROLE, ON_WORKERS, HELD],
+  )
+  return rows
 }
 
 /** Reports whether the tables of accounts are distributed here. */

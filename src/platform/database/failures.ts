@@ -132,10 +132,14 @@ export function isAnswer(error: unknown): boolean {
   return typeof severity === 'string' && typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
 }
 
+/** Messages of a coordinator about a worker that ended during a statement; some have the SQLSTATE of an internal error. */
+const WORKER_ENDED =
+  /^(failure on connection marked as essential|failed to COPY to shard|server closed the connection unexpectedly|connection not open)/
+
 /** Reports whether the coordinator of a cluster has answered that it does not reach a worker. The connection to the coordinator is as it was. */
 export const isWorkerAway = (error: unknown): boolean => {
-  const { code = '' } = asDriverError(error)
-  return isAnswer(error) && code.startsWith('08') && code !== PROTOCOL_VIOLATION
+  const { code = '', message = '' } = asDriverError(error)
+  return isAnswer(error) && ((code.startsWith('08') && code !== PROTOCOL_VIOLATION) || WORKER_ENDED.test(message))
 }
 
 /** Reports whether the failure is that of a database that takes no writes. */

@@ -31,6 +31,7 @@ import {
   BY_ROWS,
   type Connection,
   type Database,
+  type DatabaseNode,
   type StatementsOfPart,
   type Transaction,
   type TransactionSettings,
@@ -198,6 +199,15 @@ export function openDatabase(
     }
   }
 
+  const unscoped: Database['unscoped'] = {
+    ...BY_ROWS,
+    // One statement is a transaction of its own: of one that a dead-lock ended nothing is left.
+    rows: <Row>(statement: Statement, answerMs?: number) =>
+      guarded(() =>
+        retried(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
+      ),
+  }
+
   return {
     turns,
     lookup: (account, size) => {
@@ -236,14 +246,8 @@ export function openDatabase(
       turns.note(account)
       return writes.run(account, done)
     },
-    unscoped: {
-      ...BY_ROWS,
-      // One statement is a transaction of its own: of one that a dead-lock ended nothing is left.
-      rows: <Row>(statement: Statement, answerMs?: number) =>
-        guarded(() =>
-          retried(() => withClient(async (client) => (await client.query(statement)).rows as Row[], answerMs)),
-        ),
-    },
+    unscoped,
+    nodes: async () => (scopes.nodes === undefined ? [] : unscoped.rows<DatabaseNode>(scopes.nodes)),
     listen: (channel, heard, missed) => watch.listen({ channel, heard, ...(missed && { missed }) }),
     watched: () => watch.begin(),
     onWatch: { ...BY_ROWS, rows: (statement) => watch.rows(statement) },

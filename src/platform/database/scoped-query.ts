@@ -58,6 +58,8 @@ export interface Scopes {
   inserting(statement: Statement): Statement
   /** Reads take a begin in front of them and a commit behind them; else they are one transaction until Sync. */
   wrapsReads: boolean
+  /** Asks for the names of the other servers that hold accounts, and which of them are reached; undefined where there is none. */
+  nodes: Statement | undefined
 }
 
 /**
@@ -93,6 +95,7 @@ const PLAIN: Scopes = {
   lastingPlans: `select set_config('plan_cache_mode', 'force_generic_plan', false)`,
   inserting: (statement) => statement,
   wrapsReads: false,
+  nodes: undefined,
 }
 
 /**
@@ -133,6 +136,9 @@ const CITUS: Scopes = {
   lastingPlans: undefined,
   inserting: returningInsert,
   wrapsReads: true,
+  nodes: sql`
+    select nodename || ':' || nodeport as "name", coalesce(citus_check_connection_to_node(nodename, nodeport), false) as "isUp"
+      from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary' order by nodeid`,
 }
 
 export const SCOPES: Record<Engine, Scopes> = { plain: PLAIN, citus: CITUS }
