@@ -27,12 +27,13 @@ export async function openFirms(
   service: Pick<Service, 'connection'>,
   given: { each: number; tally: Tally; address: () => string | Promise<string>; mayBreak: boolean },
 ): Promise<Firm[]> {
-  const firms: Firm[] = []
-  for (const mode of ['test', 'live'] as const)
-    for (let count = 0; count < given.each; count += 1) {
+  const modes = (['test', 'live'] as const).flatMap((mode) => Array.from({ length: given.each }, () => mode))
+  const firms = await Promise.all(
+    modes.map(async (mode) => {
       const authorization = await newAccount(service.connection, mode)
-      firms.push(await openFirm(new PatientClient({ ...given, authorization }), mode === 'test'))
-    }
+      return openFirm(new PatientClient({ ...given, authorization }), mode === 'test')
+    }),
+  )
   const customers = await Promise.all(
     firms.map(({ client }) => client.add<{ customerID: number }>('/v1/customers', { Name: 'First', isCompany: true })),
   )

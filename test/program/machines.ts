@@ -91,16 +91,18 @@ export class Machines {
     this.#copyBefore()
     await this.servers.start((url) => this.#prepare(url, records))
     this.balancer = await startBalancer(this.#network.own)
-    await Promise.all([...this.serves, ...this.works].map((name) => this.startProcess(name)))
+    const starting = Promise.all([...this.serves, ...this.works].map((name) => this.startProcess(name)))
     const pausing = async () => {
       await delay(this.#wish.pauseMs)
       return this.balancer.address
     }
     const given = { tally: this.tally, address: pausing, mayBreak: true }
-    this.firms = await openFirms(
+    // The first service that is ready opens the firms, while the others start.
+    const opening = openFirms(
       { connection: { connectionString: urlOf(this.servers.primary) } },
       { ...given, each: this.#wish.firms, address: () => this.balancer.address },
     )
+    ;[this.firms] = await Promise.all([opening, starting])
     for (const firm of this.firms) {
       const { authorization } = firm.client
       firm.client = new PatientClient({ ...given, authorization })

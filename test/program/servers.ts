@@ -1,8 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
   chownSync,
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -50,13 +50,10 @@ export function makeStandby(folder: string): void {
   chownSync(file, uid, gid)
 }
 
-/** Copies a stopped server. A copy that root made belongs to root, as whom no server runs, so it is given away as its model is. */
+/** Copies a stopped server, with its owner: as root no server runs. */
 export function copyServer(model: string, copy: string): void {
   mkdirSync(copy, { mode: 0o700, recursive: true })
-  const [from, to] = [join(model, 'postgres'), join(copy, 'postgres')]
-  cpSync(from, to, { recursive: true, preserveTimestamps: true })
-  const { uid, gid } = statSync(from)
-  for (const name of ['', ...(readdirSync(to, { recursive: true }) as string[])]) chownSync(join(to, name), uid, gid)
+  execFileSync('cp', ['-a', join(model, 'postgres'), copy])
 }
 
 /** Runs a statement on a server as its superuser, and returns the rows. */
@@ -181,8 +178,9 @@ export async function replicate(
   }
   await startServer(primary, { ...settings, ...(synchronous && { synchronous_standby_names: synchronous }) })
   await admitStandby(primary)
-  for (const [place, standby] of standbys.entries())
-    await startServer(standby, { ...settings, primary_conninfo: conninfoOf(host, place) })
+  const start = (standby: string, place: number) =>
+    startServer(standby, { ...settings, primary_conninfo: conninfoOf(host, place) })
+  await Promise.all(standbys.map(start))
   await untilStreaming(primary, standbys.length)
 }
 
