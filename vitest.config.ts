@@ -19,7 +19,7 @@ const DATABASE = [
 const WITHOUT_DATABASE = ['src/features/**/rules.test.ts', 'src/features/**/wire.test.ts']
 const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.ts', 'test/clients/*.test.ts']
 
-/** Statements and `perennial distribute`, on servers of Citus. */
+/** Statements, `perennial distribute`, the service and servers that fail, on Citus. */
 const ON_CLUSTER = ['test/cluster/**/*.test.ts']
 
 /** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */

@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { clientConfig, openDatabase } from '../../src/platform/database/open-database.ts'
+import { clientConfig } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
-import { startTestService } from '../support/app.ts'
+import { SCOPES } from '../../src/platform/database/scoped-query.ts'
+import { openTestDatabase, startTestService, testEngine } from '../support/app.ts'
 import { probeServer } from '../support/probe.ts'
 import { operationsOf, readDocument } from './document.ts'
 import { leavesOf, rightBody, withValue, writeJson } from './samples.ts'
@@ -146,7 +147,7 @@ describe('another account’s records', () => {
 
 describe('requests of several accounts at once', () => {
   test('answer to each what it is answered alone: every GET of three accounts at once, six times over, on one connection of each kind', async () => {
-    const narrow = openDatabase(service.connection, { role: APP_ROLE, poolSize: 1, lanes: 1, reads: 1 })
+    const narrow = openTestDatabase(service.connection, { poolSize: 1, lanes: 1, reads: 1 })
     const worlds = [mine, theirs, await makeWorld(service, operations, 'third')]
     const servers = worlds.map((world) => probeServer(narrow, world.client.id, service.app.operations).client)
     const readers = operations.filter(({ id, method }) => method === 'GET' && !['getLogo', 'getClock'].includes(id))
@@ -168,7 +169,7 @@ describe('requests of several accounts at once', () => {
 
 describe('each wall alone', () => {
   test('conditions: under a login that row security does not bind, every route still answers 404 for another account’s record', async () => {
-    const unbound = openDatabase(service.connection, { role: undefined, poolSize: 2, lanes: 1, reads: 1 })
+    const unbound = openTestDatabase(service.connection, { role: undefined, poolSize: 2, lanes: 1, reads: 1 })
     const { client } = probeServer(unbound, mine.client.id, service.app.operations)
     const before = await rowsOf(theirs.client.id)
     for (const operation of aboutRecords) {
@@ -232,7 +233,9 @@ describe('each wall alone', () => {
         from pg_roles r where rolname = $1`,
       [APP_ROLE],
     )
-    expect(roles).toEqual([{ super: false, bypass: false, roles: false, login: false, owned: 0 }])
+    // A coordinator logs in to its workers as that role.
+    const login = testEngine(service.connection) === 'citus'
+    expect(roles).toEqual([{ super: false, bypass: false, roles: false, login, owned: 0 }])
   })
 
   test('row security: every primary and unique key of an account’s table begins with the account', async () => {
@@ -256,7 +259,9 @@ describe('each wall alone', () => {
   })
 
   test('row security: without any condition each table shows its account alone', async () => {
-    const bound = new pg.Client(clientConfig(service.connection, APP_ROLE))
+    const scopes = SCOPES[testEngine(service.connection)]
+    const scope = scopes.account(mine.client.id)
+    const bound = new pg.Client(clientConfig(service.connection, APP_ROLE, 'work', scopes))
     await bound.connect()
     const { rows: tables } = await owner.query<{ name: string }>(
       `select table_name as name from information_schema.columns where table_schema = 'perennial' and column_name = 'account_id'`,
@@ -264,7 +269,7 @@ describe('each wall alone', () => {
     for (const { name } of tables) {
       await expect(bound.query(`select 1 from ${name}`), name).rejects.toThrow()
       await bound.query('begin')
-      await bound.query(`select set_config('app.account_id', $1, true)`, [mine.client.id])
+      await bound.query(scope.text, scope.values)
       const { rows } = await bound.query<{ account: string }>(
         `select distinct account_id::text as account from ${name}`,
       )

@@ -19,6 +19,7 @@ import { makeOutbound, type Outbound } from '../../src/platform/outbound/outboun
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { settleUpdates } from '../../src/platform/database/updates.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
+import type { Engine } from '../../src/platform/database/scoped-query.ts'
 import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
 import { envelopeUnder } from '../../src/platform/envelope/open.ts'
 import { TEST_KEY } from './envelope.ts'
@@ -90,8 +91,17 @@ async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<vo
   }
 }
 
-export const openTestDatabase = (connection: Connection, about: { knows?: number } = {}): Database =>
-  openDatabase(connection, { role: APP_ROLE, poolSize: 6, ...about })
+/** Returns the engine of a database of the tests. */
+export const testEngine = ({ database }: Connection): Engine =>
+  database !== undefined && database === inject('databaseServer')?.distributed ? 'citus' : 'plain'
+
+export const openTestDatabase = (
+  connection: Connection,
+  about: Partial<Parameters<typeof openDatabase>[1]> = {},
+): Database => openDatabase(connection, { role: APP_ROLE, poolSize: 6, engine: testEngine(connection), ...about })
+
+/** Routes that services of this process have answered with success, with their methods. */
+export const answeredRoutes = new Set<string>()
 
 let oneHash: string | undefined
 /** Stored form of a password, whichever it is: hashed once by each process that runs tests. */
@@ -159,6 +169,9 @@ export async function startTestService(
       version: 'test',
       root: new URL('../..', import.meta.url).pathname,
     },
+  })
+  app.server.addHook('onResponse', async ({ method, routeOptions }, { statusCode }) => {
+    if (statusCode >= 200 && statusCode < 300) answeredRoutes.add(`${method} ${routeOptions.url}`)
   })
   await app.server.ready()
   afterAll(async () => {

@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { call, keyed, runProgram, serve, testFolder } from '../program/program.ts'
+import {
+  addCitus,
+  createDatabase,
+  killNode,
+  missingForCluster,
+  type Node,
+  onNode,
+  startCluster,
+  startNode,
+  stopCluster,
+  urlOf,
+} from './servers.ts'
+
+/** A worker and the coordinator that are killed, and shards that are moved, while callers pay: a cluster of its own, because every other test on it would stop as well. */
+
+const MISSING = missingForCluster()
+const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
+
+const DATABASE = 'money'
+const ACCOUNTS = 6
+const BACK_MS = 5_000
+const TODAY = new Date().toISOString().slice(0, 10)
+
+/** An account that trades, and what was answered to it. */
+interface Trader {
+  account: number
+  key: string
+  customerID: number
+  /** Port of the worker on which it lies. */
+  worker: number
+  asked: Set<string>
+  acknowledged: Map<string, number>
+  refused: number
+  /** How often a record was read. */
+  read: number
+}
+
+test.skipIf(MISSING !== undefined)(
+  `while a worker and the coordinator are killed and shards move, who pays is served or refused, and nothing is lost or done twice${needs}`,
+  async () => {
+    let isOver = false
+    /** Answers that are neither success nor 503 with Retry-After. */
+    const wrong = new Set<string>()
+
+    const cluster = await startCluster(3)
+    onTestFinished(() => stopCluster(cluster))
+    await createDatabase(cluster, DATABASE)
+    await addCitus({ ...cluster, workers: cluster.workers.slice(0, 2) }, DATABASE)
+    const env = {
+      DATABASE_URL: urlOf(cluster.coordinator, DATABASE),
+      ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+      DATA_DIR: testFolder(),
+    }
+    expect(await runProgram(['distribute'], env)).toMatchObject({ code: 0, err: '' })
+    const inDatabase = (statement: string) => onNode(cluster.coordinator, DATABASE, statement)
+
+    const workerOf = async (account: number): Promise<number> =>
+      (
+        await inDatabase(
+          `select nodeport from citus_shards where shardid = get_shard_id_for_distribution_column('perennial.accounts', ${account})`,
+        )
+      )[0].nodeport
+    const service = await serve(env)
+    const traders: Trader[] = []
+    while (traders.length < ACCOUNTS) traders.push(await newTrader())
+    const trading = Promise.all(traders.flatMap((trader) => [trade(trader), look(trader)]))
+    await workerKilled()
+    await coordinatorKilled()
+    await workerAdded()
+    isOver = true
+    await trading
+    await checkAll()
+
+    async function newTrader(): Promise<Trader> {
+      const made = await runProgram(['account', 'create', '--name', 'Trader', '--currency', 'USD', '--json'], env)
+      expect(made).toMatchObject({ code: 0 })
+      const { AccountID: account, ApiKey: key } = JSON.parse(made.out)
+      const { body } = await call(service, { account, key }, '/v1/customers', { Name: 'Acme', isCompany: true })
+      return {
+        account,
+        key,
+        customerID: body.customerID,
+        worker: await workerOf(account),
+        asked: new Set(),
+        acknowledged: new Map(),
+        refused: 0,
+        read: 0,
+      }
+    }
+
+    /** Pays a part of one invoice again and again, each payment under its key until it is acknowledged. */
+    async function trade(trader: Trader): Promise<void> {
+      const { customerID } = trader
+      const Charges = [{ UnitCostEx: 100_000 }]
+      const { invoiceID } = await acknowledged(trader, '/v1/invoices', 'invoice', { customerID, Charges })
+      const payment = { customerID, Amount: 5, CurrencyCode: 'USD', Date: TODAY, Method: 'eft', AutoApply: false }
+      const Allocations = [{ invoiceID, amountApplied: 4 }]
+      for (let n = 0; !isOver; n += 1)
+        await acknowledged(trader, '/v1/payments', `P${n}`, { ...payment, Ref: `P${n}`, Allocations })
+    }
+
+    /** Reads a record again and again, beside what is paid. */
+    async function look(trader: Trader): Promise<void> {
+      while (!isOver) {
+        const path = `/v1/customers/${trader.customerID}`
+        const answer = await call(service, trader, path).catch((error: unknown) => error as Error)
+        if (!(answer instanceof Error) && answer.status === 200) trader.read += 1
+        else noteRefusal(trader, answer)
+        await delay(50)
+      }
+    }
+
+    async function acknowledged(trader: Trader, path: string, name: string, body: object): Promise<any> {
+      trader.asked.add(name)
+      for (;;) {
+        const answer = await call(service, trader, path, body, keyed(name)).catch((error: unknown) => error as Error)
+        if (!(answer instanceof Error) && answer.status === 201) {
+          trader.acknowledged.set(name, answer.body.paymentID ?? answer.body.invoiceID)
+          return answer.body
+        }
+        noteRefusal(trader, answer)
+        if (isOver) return
+        await delay(100)
+      }
+    }
+
+    function noteRefusal(trader: Trader, answer: Awaited<ReturnType<typeof call>> | Error): void {
+      const code = answer instanceof Error ? String(answer) : answer.body?.Errors?.[0]?.Code
+      const isRefused =
+        !(answer instanceof Error) && answer.status === 503 && Number(answer.headers.get('retry-after')) > 0
+      if (isRefused) trader.refused += 1
+      else if (code !== 'idempotency_key_in_use')
+        wrong.add(
+          answer instanceof Error ? String(answer.cause ?? answer) : `${answer.status} ${JSON.stringify(answer.body)}`,
+        )
+    }
+
+    /** Waits until each of them has been acknowledged so often more, and returns the milliseconds. */
+    async function untilAcknowledged(who: readonly Trader[], times: number): Promise<number> {
+      const beganMs = performance.now()
+      const goals = who.map(({ acknowledged: { size } }) => size + times)
+      while (who.some((trader, place) => trader.acknowledged.size < (goals[place] ?? 0))) await delay(20)
+      return performance.now() - beganMs
+    }
+
+    async function untilRead(who: readonly Trader[], times: number): Promise<void> {
+      const goals = who.map(({ read }) => read + times)
+      while (who.some(({ read }, place) => read < (goals[place] ?? 0))) await delay(20)
+    }
+
+    async function untilRefused(who: readonly Trader[]): Promise<void> {
+      const before = who.map(({ refused }) => refused)
+      while (who.some(({ refused }, place) => refused === before[place])) await delay(20)
+    }
+
+    /** Its accounts are refused, all others go on, and all are served as soon as it is back. */
+    async function workerKilled(): Promise<void> {
+      const [worker] = cluster.workers as [Node]
+      const here = traders.filter((trader) => trader.worker === worker.port)
+      const others = traders.filter((trader) => trader.worker !== worker.port)
+      expect([here.length > 0, others.length > 0]).toEqual([true, true])
+      await untilAcknowledged(traders, 5)
+      await killNode(worker)
+      await untilRefused(here)
+      const before = here.map(({ acknowledged: { size } }) => size)
+      await untilRead(others, 20)
+      expect(here.map(({ acknowledged: { size } }) => size)).toEqual(before)
+      expect((await call(service, {} as Trader, '/readyz')).status).toBe(200)
+      const metrics = await (await fetch(`${service.address}/metrics`)).text()
+      expect(metrics).toMatch(/^perennial_database_up 1$/m)
+      for (const { port } of cluster.workers.slice(0, 2))
+        expect(metrics).toContain(
+          `perennial_database_node_up{node="127.0.0.1:${port}"} ${port === worker.port ? 0 : 1}\n`,
+        )
+      expect(await doctorOf(worker)).toMatchObject({ State: 'fail', Says: expect.stringContaining('is not reached') })
+      await startNode(worker)
+      const backMs = await untilAcknowledged(traders, 1)
+      expect(backMs).toBeLessThan(BACK_MS)
+      expect([...wrong]).toEqual([])
+    }
+
+    async function coordinatorKilled(): Promise<void> {
+      await untilAcknowledged(traders, 5)
+      await killNode(cluster.coordinator)
+      await untilRefused(traders)
+      await startNode(cluster.coordinator)
+      const backMs = await untilAcknowledged(traders, 1)
+      expect(backMs).toBeLessThan(BACK_MS)
+      expect([...wrong]).toEqual([])
+    }
+
+    async function workerAdded(): Promise<void> {
+      const added = cluster.workers.at(-1) as Node
+      await onNode(added, DATABASE, 'create extension citus')
+      await inDatabase(`select citus_add_node('127.0.0.1', ${added.port})`)
+      await inDatabase("select citus_rebalance_start(shard_transfer_mode => 'block_writes')")
+      while ((await inDatabase('select state from citus_rebalance_status()'))[0]?.state !== 'finished') {
+        await delay(500)
+      }
+      const moved = await inDatabase(
+        `select 1 from citus_shards where table_name = 'perennial.accounts'::regclass and nodeport = ${added.port}`,
+      )
+      expect(moved.length).toBeGreaterThan(0)
+      expect(await doctorOf(added)).toMatchObject({ State: 'ok' })
+      await onNode(added, DATABASE, 'set citus.enable_ddl_propagation = off; drop function perennial.anonymised_record')
+      expect(await doctorOf(added)).toMatchObject({
+        State: 'fail',
+        Says: expect.stringContaining('lacks function anonymised_record('),
+      })
+      await inDatabase('select start_metadata_sync_to_all_nodes()')
+      expect(await doctorOf(added)).toMatchObject({ State: 'ok' })
+      await untilAcknowledged(traders, 5)
+      expect([...wrong]).toEqual([])
+    }
+
+    /** All that was acknowledged is there once, with nothing that nobody asked for, and all books verify. */
+    async function checkAll(): Promise<void> {
+      for (const trader of traders) {
+        const found = await paymentsOf(trader)
+        const refs = found.map(({ Ref }) => Ref)
+        expect(new Set(refs).size).toBe(refs.length)
+        expect(refs.filter((ref) => !trader.asked.has(ref))).toEqual([])
+        const ids = new Map(found.map(({ Ref, paymentID }) => [Ref, paymentID]))
+        const lost = [...trader.acknowledged].filter(([name, id]) => name !== 'invoice' && ids.get(name) !== id)
+        expect(lost).toEqual([])
+      }
+      expect(await runProgram(['verify'], env)).toMatchObject({ code: 0, err: '' })
+    }
+
+    async function doctorOf({ port }: Node): Promise<unknown> {
+      const { out } = await runProgram(['doctor', '--json'], env)
+      return JSON.parse(out).find(({ About }: { About: string }) => About === `worker 127.0.0.1:${port}`) ?? out
+    }
+
+    async function paymentsOf(trader: Trader): Promise<{ Ref: string; paymentID: number }[]> {
+      const found = []
+      for (let page = 1; ; page += 1) {
+        const { body } = await call(service, trader, `/v1/payments?page=${page}&page_size=200`)
+        found.push(...body)
+        if (body.length < 200) return found
+      }
+    }
+  },
+)

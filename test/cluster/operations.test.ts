@@ -1,0 +1,100 @@
+import pg from 'pg'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { collectStatements } from '../api/statements.testing.ts'
+import { type DocumentedOperation, operationsOf, readDocument } from '../api/document.ts'
+import { rightBody, writeJson } from '../api/samples.ts'
+import { makeWorld, pathOf, RECIPES, type World } from '../api/world.ts'
+import { answeredRoutes, startTestService } from '../support/app.ts'
+import { missingForCluster } from './servers.ts'
+
+/**
+ * The service on a distributed database, over HTTP and with test clocks: tests that are written for one server run here as they are, each with accounts of its own.
+ */
+
+const MISSING = missingForCluster()
+const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
+
+const HALF_AN_HOUR = 'what others have written counts as settled after half an hour, and an export ends there'
+
+/** Tests that hold on one server alone, by their names, and why. */
+const DIFFERS: Readonly<Record<string, string>> = { addExport: HALF_AN_HOUR }
+
+/** Operations that no test has answered with success here, and why. */
+const NOT_ANSWERED: Readonly<Record<string, string>> = {
+  addExport: HALF_AN_HOUR,
+  getExport: HALF_AN_HOUR,
+  getExportFile: HALF_AN_HOUR,
+  deleteExport: HALF_AN_HOUR,
+}
+
+const TRIES = 20
+/** The part of the statements that is executed here so far; the goal is 0.95. */
+const SHARE_MIN = 0.43
+
+const sent = new Set<string>()
+
+/** Notes the text of every statement that this process has a server prepare. */
+function noteStatements(): void {
+  const { prototype } = (pg as unknown as { Connection: { prototype: { parse(query: { text: string }): void } } })
+    .Connection
+  const { parse } = prototype
+  prototype.parse = function (query) {
+    sent.add(query.text)
+    return parse.call(this, query)
+  }
+}
+
+const routeOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+/** Sends what the operation accepts until it is taken; a made-up path may name a record in another state, so others are tried. */
+async function tryOut(operation: DocumentedOperation, world: World): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const recipe = await RECIPES[operation.id]?.(world)
+    const body = recipe ? recipe.body : rightBody(operation, world)
+    const { status } = await world.client.request(
+      operation.method,
+      recipe?.path ?? pathOf(operation, world) ?? operation.path,
+      recipe?.payload ?? (body && writeJson(body)),
+    )
+    if (status < 300) return
+  }
+}
+
+describe.skipIf(MISSING !== undefined)(`the service on Citus${needs}`, async () => {
+  if (MISSING !== undefined) return void test('every operation was answered with success', () => {})
+  noteStatements()
+  beforeEach(({ task, skip }) => {
+    const reason = DIFFERS[task.name]
+    if (reason !== undefined) skip(reason)
+  })
+
+  describe('examples of the document', async () => {
+    await import('../api/examples.test.ts')
+  })
+  describe('walls between accounts', async () => {
+    await import('../api/tenancy.test.ts')
+  })
+
+  describe('in all', () => {
+    test('every operation was answered with success', async () => {
+      const service = await startTestService()
+      const operations = operationsOf(await readDocument(service))
+      const missed = () => operations.filter(({ method, path }) => !answeredRoutes.has(`${method} ${routeOf(path)}`))
+      const world = await makeWorld(service, operations, 'all')
+      for (const operation of missed()) if (!(operation.id in NOT_ANSWERED)) await tryOut(operation, world)
+      expect(
+        missed()
+          .map(({ id }) => id)
+          .toSorted(),
+      ).toEqual(Object.keys(NOT_ANSWERED).toSorted())
+    })
+
+    test('no fewer statements were executed than before', async () => {
+      const { statements } = await collectStatements()
+      const whole = [...statements].filter(([, { isComplete, isPlainOnly }]) => isComplete && !isPlainOnly)
+      const missed = whole.filter(([text]) => !sent.has(text))
+      const named = missed.map(([text, { file }]) => `${file}: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 160)}`)
+      expect(missed.length / whole.length, named.join('\n')).toBeLessThan(1 - SHARE_MIN)
+    })
+  })
+})
