@@ -46,7 +46,13 @@ export async function countsOf(service: TestService): Promise<{ payment: number;
   const read = await executedBy(async () => {
     expect((await client.get(`/v1/customers/${customerID}`)).status).toBe(200)
   })
-  const payment = paid.find((names) => names.includes('perennial_begin') && names.at(-1)?.endsWith('commit')) ?? []
-  const ofRead = read.flatMap((names) => names.slice(names.indexOf('perennial_scope') + 1))
-  return { payment: payment.length, read: ofRead.filter((name) => name !== 'perennial_commit').length }
+  // Credentials may be looked up meanwhile, on a connection of their own.
+  const payment = paid.flatMap((names) => {
+    const scope = names.findIndex((name) => name.startsWith('perennial_transaction_and_lock'))
+    const inside = names.slice(scope - 1)
+    return scope < 0 ? [] : [inside.indexOf('commit') + 1]
+  })
+  const ofReads = read.map((names) => names.slice(names.indexOf('perennial_scope') + 1))
+  const counts = ofReads.map((names) => names.filter((name) => name !== 'perennial_commit').length)
+  return { payment: Math.max(...payment), read: Math.min(...counts) }
 }
