@@ -3097,6 +3097,7 @@ CREATE OR REPLACE FUNCTION beat(process uuid, process_kind text, process_host te
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
+ SET lock_timeout TO '1s'
 AS $function$
 declare
   seen constant timestamp with time zone := clock_timestamp();
@@ -3172,6 +3173,7 @@ CREATE OR REPLACE FUNCTION begin_maintenance(wanted_holder text, seconds integer
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
+  perform set_config('synchronous_commit', 'local', true);
   insert into maintenance (holder, until) values (wanted_holder, clock_timestamp() + make_interval(secs => seconds))
     on conflict (holder) do update set until = excluded.until;
   perform pg_notify('watch', '');
@@ -3561,6 +3563,7 @@ CREATE OR REPLACE FUNCTION end_maintenance(wanted_holder text)
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
+  perform set_config('synchronous_commit', 'local', true);
   delete from maintenance m where m.holder = wanted_holder;
   if wanted_holder = 'operator' and pg_try_advisory_xact_lock(7305861200411) then delete from maintenance; end if;
   perform pg_notify('watch', '');
@@ -3702,8 +3705,10 @@ CREATE OR REPLACE FUNCTION leave(process uuid)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
+ SET lock_timeout TO '1s'
 AS $function$
 begin
+  perform set_config('synchronous_commit', 'off', true);
   delete from processes where process_id = process;
 end $function$
 ;
@@ -4250,6 +4255,7 @@ CREATE OR REPLACE FUNCTION list_processes()
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
+ SET lock_timeout TO '1s'
 AS $function$
 begin
   return query select p.process_id, p.kind, p.host, p.pid, p.version, p.schema, p.state, p.started_at, p.seen_at,
@@ -5237,6 +5243,7 @@ CREATE OR REPLACE FUNCTION wish_log_level(process uuid, level text, minutes inte
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
+  perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '3s', true);
   perform pg_notify('processes', '');
   return query
     update processes p set wished_log_level = level, wished_until = clock_timestamp() + make_interval(mins => minutes)
@@ -5252,6 +5259,7 @@ CREATE OR REPLACE FUNCTION wished_log_level(process uuid)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'perennial', 'pg_temp'
+ SET lock_timeout TO '1s'
 AS $function$
 begin
   return query

@@ -59,6 +59,7 @@ const FORMS: readonly [RegExp, (found: readonly string[], allowed: Allowed) => b
   [new RegExp(`^create (?:table|view|sequence) (?:if not exists )?${NAME}`), () => true],
   [/^create function /, () => true],
   [new RegExp(`^create or replace function ${NAME}`), ([, name = ''], { functions }) => functions.has(name)],
+  [new RegExp(`^alter function ${NAME}[^;]* set `), ([, name = ''], { functions }) => functions.has(name)],
   [/^do /, (_, { functions }) => functions.has('do')],
   [/^create (?:unique )?index concurrently /, () => true],
   [new RegExp(`^create (?:unique )?index .*? on ${NAME}`), ([, table = ''], { tables }) => tables.has(table)],

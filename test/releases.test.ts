@@ -120,6 +120,7 @@ describe('a rolling migration', () => {
     'create index concurrently thing_n on thing (n)',
     `create function added() returns int language sql as $$ delete from thing; drop table thing; $$; revoke all on function added from public; grant execute on function added to perennial_app`,
     'create or replace function known() returns int language sql as $$ select 2; $$',
+    `alter function known() set lock_timeout = '1s'`,
     'alter table thing drop column old; drop function gone',
     `comment on column thing.n is 'drop table thing'; set local lock_timeout = '1s'`,
   ])('may: %s', (text) => {
@@ -147,6 +148,7 @@ describe('a rolling migration', () => {
     'alter table thing add constraint thing_n_check check (n > 0)',
     'create index thing_n on thing (n)',
     'create or replace function other() returns int language sql',
+    `alter function other() set lock_timeout = '1s'`,
     'update thing set n = 1',
     'insert into thing values (1)',
     'do $$ begin drop table thing; end $$',

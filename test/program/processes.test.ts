@@ -1,3 +1,4 @@
+import { setTimeout as rest } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { foreignServer } from './foreign-server.ts'
@@ -54,6 +55,21 @@ test('processes are listed with what they are until they leave, settings that di
   second.child.kill('SIGUSR2')
   await expect.poll(() => second.said.err).toContain('"from":"warn","to":"debug"')
 
+  // A lock on the rows of processes holds up nothing but what is written there.
+  const connected = async () => {
+    const client = new pg.Client({ connectionString: env.DATABASE_URL })
+    await client.connect()
+    return client
+  }
+  const [billing, other] = [await connected(), await connected()]
+  await billing.query('begin; lock table perennial.processes in access exclusive mode')
+  await other.query(`select pg_notify('processes', '')`)
+  await other.end()
+  for (const untilMs = performance.now() + 6_000; performance.now() < untilMs; await rest(100))
+    expect((await fetch(`${first.address}/readyz`)).status).toBe(200)
+  await billing.query('rollback')
+  expect(first.said.err).not.toContain('does not answer')
+
   second.child.kill('SIGTERM')
   await second.ended
   expect(await runProgram(['log', 'debug', '--process', id], env)).toMatchObject({
@@ -65,8 +81,6 @@ test('processes are listed with what they are until they leave, settings that di
   work.child.kill('SIGKILL')
   await work.ended
   expect(await listed(env)).toHaveLength(2)
-  const billing = new pg.Client({ connectionString: env.DATABASE_URL })
-  await billing.connect()
   await billing.query(`update perennial.processes set seen_at = seen_at - interval '61 seconds' where pid = $1`, [
     work.child.pid,
   ])
