@@ -19,7 +19,7 @@ RUN install -d -o node -g node -m 0700 /data /backups
 COPY package.json LICENSE ./
 COPY bin bin
 COPY db/migrations db/migrations
-COPY db/before-0.1.0.sql.gz db/before-0.1.0.sql.gz
+COPY db/before-0.1.0.sql.gz db/schema.sql db/
 COPY web web
 COPY --from=build /opt/perennial/node_modules node_modules
 COPY --from=build /opt/perennial/dist dist

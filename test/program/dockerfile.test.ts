@@ -122,6 +122,7 @@ describe('the Dockerfile', () => {
       'src/main.ts',
       'db/migrations/0001_schema.sql',
       'db/before-0.1.0.sql.gz',
+      'db/schema.sql',
       'package.json',
       '.npmrc',
     ])

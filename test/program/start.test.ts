@@ -208,6 +208,17 @@ describe('a start that cannot be', () => {
       'grant select on perennial.customers to perennial_app; alter table perennial.customers rename to clients',
     )
     expectOneSentence(await runProgram(['serve'], env), /serves no accounts: relation "customers" does not exist\./)
+    await billing.query(
+      'alter table perennial.clients rename to customers; revoke insert on perennial.payments from perennial_app',
+    )
+    const lacksRight = /the role perennial_app has no right to insert on payments/
+    expectOneSentence(await runProgram(['serve'], env), lacksRight)
+    expect(await runProgram(['doctor'], env)).toMatchObject({ code: 1, out: expect.stringMatching(lacksRight) })
+    await billing.query('grant insert on perennial.payments to perennial_app; drop table perennial.invoices cascade')
+    expectOneSentence(await runProgram(['serve'], env), /serves no accounts: relation "invoices" does not exist: /)
+    const doctor = await runProgram(['doctor'], env)
+    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/relation "invoices" does not exist/)])
+    expect(doctor.out).not.toContain('cannot be reached')
     await billing.end()
   })
 

@@ -3,7 +3,8 @@ import pg from 'pg'
 import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
-import { TAKES_NO_WRITES } from '../database/failures.ts'
+import { isAnswer, TAKES_NO_WRITES } from '../database/failures.ts'
+import { firstMissing, type Missing, wordsOf } from '../database/granted.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
@@ -138,10 +139,11 @@ function unreached(about: string, where: string, error: unknown): Finding {
     ],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
-  const [text, mend] = reasons[code] ?? [
-    `cannot be reached (${code})`,
-    'check that it runs, and that DATABASE_URL names it',
-  ]
+  const [text, mend] =
+    reasons[code] ??
+    (isAnswer(error)
+      ? [`refuses: ${(error as Error).message}`, 'look into the log of the server']
+      : [`cannot be reached (${code})`, 'check that it runs, and that DATABASE_URL names it'])
   return broken(about, `${where} ${text}`, mend)
 }
 
@@ -156,13 +158,19 @@ async function checkServer(
     return [broken('database server', `is of version ${server.version}`, 'use PostgreSQL 15 or newer')]
   const isOurs = server.isSuperuser || server.isAppMember
   const { findings: ofCluster, hasAccounts } = await checkCluster(client, isOurs)
-  return [
+  const findings = [
     fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
     ...checkRights(server),
     ...checkServerSettings(server, config, workers),
     checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
     ...ofCluster,
     ...(await checkMigrations(client, server, root)),
+  ]
+  const missing = await checkIsWhole(client, server, root)
+  // What is asked below would fail on it.
+  if (missing.length > 0) return [...findings, ...missing]
+  return [
+    ...findings,
     ...(hasAccounts ? await checkSealed(client, server, config) : []),
     ...(await checkMadeSeal(client, server, config)),
     ...(hasAccounts ? await checkAccounts(client, server, isOurs) : []),
@@ -340,6 +348,19 @@ async function checkMigrations(
       ),
     ]
   return [fine(about, `up to date with ${known.at(-1)?.name}`)]
+}
+
+/** Checks that nothing is missing of what the service works on, where the database has the migrations of this program. */
+async function checkIsWhole(
+  client: pg.Client,
+  { schemaOwner, isAppThere, isSuperuser, isAppMember }: Server,
+  root: string,
+): Promise<Finding[]> {
+  if (schemaOwner === null || !isAppThere || (!isSuperuser && !isAppMember)) return []
+  const known = (await readMigrations(join(root, 'db', 'migrations'))).at(-1)?.version
+  if (newestOf(await readApplied(client)) !== known) return []
+  const { rows } = await client.query<Missing>(await firstMissing(root))
+  return rows.map((missing) => broken('database', ...wordsOf(missing)))
 }
 
 /** Checks that the keys open what is sealed; a database without stored data keys has nothing that could show it. */

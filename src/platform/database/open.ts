@@ -18,6 +18,7 @@ import { shownServer } from './addresses.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isReadOnly } from './failures.ts'
+import { firstMissing, type Missing, wordsOf } from './granted.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
 import { listPending, migrate, readMigrations } from './migrations.ts'
@@ -172,7 +173,8 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const openSettling = () => openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
     // What it lacks is what preparing would need.
     const prepared = lacking.length > 0 ? reached(config, () => checkServesAccounts(db, config)) : undefined
-    await orClosed(db, prepared ?? prepare(config, { db, home, role: roles.app, meeting, openSettling }))
+    const prepares = { db, home, role: roles.app, meeting, openSettling, knows: schema, root: options.root }
+    await orClosed(db, prepared ?? prepare(config, prepares))
     let isClosing = false
     void home.ended?.then((reason) => {
       if (!isClosing) options.onDatabaseGone?.(reason)
@@ -217,11 +219,14 @@ async function prepare(
     role: string
     meeting: Omit<SettleDeps, 'db'>
     openSettling: () => Database
+    knows: number
+    root: string
   },
 ): Promise<void> {
   const { db, home, meeting } = given
   const isEmbedded = config.databaseUrl === undefined
   await reached(config, () => checkServesAccounts(db, config))
+  await reached(config, () => checkIsWhole(db, config, given))
   const { system, timeline } = await meetAndSettle({ ...meeting, db }, null)
   if (!isEmbedded && system !== undefined && timeline !== undefined)
     serversFor(clientConfig(home.connection, given.role)).settleFrom({ system, timeline }, async (before) => {
@@ -349,9 +354,30 @@ async function checkServesAccounts(db: Database, config: Config): Promise<void> 
   } catch (error) {
     const { code = '', message } = error as { code?: string; message?: string }
     if (!IS_NOT_OURS.has(code)) throw error
-    const where = config.databaseUrl === undefined ? dataFolderAt(config.dataDir).root : shownServer(config.databaseUrl)
-    throw new StartFailure(
-      `The database at ${where} serves no accounts: ${message}. Rights, tables or settings of it are missing, as after a restore in part: restore it whole, or use another database.`,
+    throw servesNoAccounts(
+      config,
+      `${message}. Rights, tables or settings of it are missing, as after a restore in part: restore it whole, or use another database`,
     )
   }
+}
+
+const servesNoAccounts = ({ databaseUrl, dataDir }: Config, why: string): StartFailure =>
+  new StartFailure(
+    `The database at ${databaseUrl === undefined ? dataFolderAt(dataDir).root : shownServer(databaseUrl)} serves no accounts: ${why}.`,
+  )
+
+/**
+ * Throws a StartFailure if a table that the service works on, or one of its rights, is missing. What a newer program has made of the schema is not known
+ * here.
+ */
+async function checkIsWhole(
+  db: Database,
+  config: Config,
+  { knows, root }: { knows: number; root: string },
+): Promise<void> {
+  if ((await db.unscoped.value<number>(sql`select (watch() ->> 'schema')::integer`)) > knows) return
+  const [missing] = await db.unscoped.rows<Missing>(await firstMissing(root))
+  if (!missing) return
+  const [text, mend] = wordsOf(missing)
+  throw servesNoAccounts(config, `${text}: ${mend.replace(/;$/, '')}`)
 }
