@@ -19,7 +19,7 @@ import { EXIT } from './exit-codes.ts'
 import type { NextNumber } from './option-values.ts'
 import { printJson, printLine, printTable, remark } from './output.ts'
 
-/** `perennial after-failover`: lists what the last failover has lost, and what was done about it. */
+/** `perennial after-failover`: lists what failovers have lost, the newest first, and what was done about it. */
 
 interface Wish {
   isCsv: boolean
@@ -34,22 +34,37 @@ interface Wish {
 export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
   const found = await withDatabase(context, async (db) => {
     await raise(db, wish)
-    const all = await listFailovers(db.unscoped)
-    // A later one without loss is no answer to what is missing.
-    const failover = all.findLast(({ isLossy, isKnown }) => isLossy || !isKnown) ?? all.at(-1)
-    return failover && { failover, notes: await listFailoverNotes(db.unscoped, failover.id) }
+    const all: Found[] = []
+    for (const failover of await listShown(db))
+      all.push({ failover, notes: await listFailoverNotes(db.unscoped, failover.id) })
+    return all
   })
-  if (context.isJson) printJson(found ? asJson(found) : { Lossy: false })
-  else if (wish.isCsv) printCsv(found?.notes ?? [])
+  const [newest, ...earlier] = found
+  if (context.isJson) printJson(newest ? { ...asJson(newest), Earlier: earlier.map(asJson) } : { Lossy: false })
+  else if (wish.isCsv) printCsv(found)
   else {
-    if (found) print(found)
-    else printLine('No failover was met: nothing is missing.')
+    for (const [n, one] of found.entries()) {
+      if (n > 0) printLine('')
+      print(one)
+    }
+    if (!newest) printLine('No failover was met: nothing is missing.')
     for (const { account, next } of wish.numbers)
       printLine(`The next invoice of account ${account} has number ${next} or a higher one.`)
     for (const { account, next } of wish.creditNumbers)
       printLine(`The next credit note of account ${account} has number CN-${next} or a higher one.`)
   }
   return EXIT.done
+}
+
+const KEPT_MS = 90 * 86_400_000
+
+/** Lists the failovers of which something is to be said, the newest first: a later one without loss is no answer to what is missing. */
+async function listShown(db: Database): Promise<Failover[]> {
+  const all = (await listFailovers(db.unscoped)).toReversed()
+  const missing = all.filter(
+    ({ isLossy, isKnown, metAt }) => (isLossy || !isKnown) && Date.parse(metAt) > Date.now() - KEPT_MS,
+  )
+  return missing.length > 0 ? missing : all.slice(0, 1)
 }
 
 async function raise(db: Database, { isLossy, skip, numbers, creditNumbers }: Wish): Promise<void> {
@@ -71,15 +86,15 @@ async function settleDeclared(db: Database): Promise<void> {
 }
 
 async function skipBy(db: Database, count: bigint): Promise<void> {
-  const last = (await listFailovers(db.unscoped)).at(-1)
-  if (!last)
+  const [shown] = await listShown(db)
+  if (!shown)
     throw conflict(
       'no_failover',
       'No failover was met. Where something is missing all the same, add --lossy.',
       '--skip',
     )
   try {
-    await skipFurther(db.unscoped, last.id, count)
+    await skipFurther(db.unscoped, shown.id, count)
   } catch (error) {
     if ((error as { code?: string }).code !== '22003') throw error
     throw invalid('skip_too_far', `There are no ${count} identifiers left.`, '--skip')
@@ -169,7 +184,11 @@ const COLUMNS = ['AccountID', 'Operation', 'Type', 'ID', 'Number', 'SentAt', 'An
 
 const cellsOf = (note: FailoverNote): string[] => Object.values(recordOf(note)).map((value) => String(value ?? ''))
 
-function printCsv(notes: readonly FailoverNote[]): void {
-  printLine(['Kind', ...COLUMNS, 'gatewayID'].join(','))
-  for (const note of notes) printLine([note.kind, ...cellsOf(note), String(note.gatewayId ?? '')].map(quoted).join(','))
+function printCsv(all: readonly Found[]): void {
+  printLine(['Kind', ...COLUMNS, 'gatewayID', 'Timeline'].join(','))
+  for (const { failover, notes } of all)
+    for (const note of notes)
+      printLine(
+        [note.kind, ...cellsOf(note), String(note.gatewayId ?? ''), String(failover.timeline)].map(quoted).join(','),
+      )
 }

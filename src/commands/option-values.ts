@@ -2,7 +2,7 @@ import { isPlainAddress } from '../platform/smtp/address.ts'
 import { InvalidArgumentError } from 'commander'
 import { type Instant, isDate, type IsoDate, YEAR_MAX, YEAR_MIN } from '../kernel/calendar.ts'
 import { findCurrency } from '../kernel/currencies.ts'
-import type { Id } from '../kernel/ids.ts'
+import { type Id, INVOICE_NUMBER_MAX } from '../kernel/ids.ts'
 import { readInstant } from '../platform/wire/dates.ts'
 
 /** Reads the values of options; commander reports what cannot be meant, with the option's name, and ends with the usage code. */
@@ -47,6 +47,8 @@ export function numbersValue(text: string, before: readonly NextNumber[]): NextN
   const [, account, next] = /^(\d{1,15})=(\d{1,15})$/.exec(text) ?? []
   if (account === undefined || next === undefined || BigInt(next) < 1n)
     throw new InvalidArgumentError('It must be an account and its next number, such as 12=4711.')
+  if (BigInt(next) > BigInt(INVOICE_NUMBER_MAX))
+    throw new InvalidArgumentError(`The next number must be at most ${INVOICE_NUMBER_MAX}.`)
   return [...before, { account: BigInt(account), next: BigInt(next) }]
 }
 

@@ -54,13 +54,13 @@ interface FailoverOptions {
 export function addFailover(program: Command, run: Runner): void {
   program
     .command('after-failover')
-    .description('list what the last failover has lost, and what was done about it')
+    .description('list what failovers have lost, and what was done about it')
     .option('--csv', 'the records as CSV')
     .option('--skip <n>', 'set every sequence so much further than the failover found it', furtherValue)
     .option('--numbers <account=n>', 'raise the next invoice number of an account', numbersValue, [])
     .option('--credit-numbers <account=n>', 'raise the next number of credit notes of an account', numbersValue, [])
     .option('--lossy', 'take it for lossy where no process could tell: sequences, numbers and holds are done')
-    .addOption(json())
+    .addOption(json().conflicts('csv'))
     .action((options: FailoverOptions) => {
       const { csv: isCsv = false, skip, numbers, creditNumbers, lossy: isLossy = false } = options
       return run(options, async (context) =>

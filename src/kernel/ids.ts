@@ -18,3 +18,6 @@ export type TaxRuleId = Id
 
 /** Compares identifiers for sorting, the smallest first. */
 export const byIdentifier = (a: Id, b: Id): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The highest number that the next invoice of an account may be given. */
+export const INVOICE_NUMBER_MAX = 999_999_999_999

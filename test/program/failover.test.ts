@@ -225,7 +225,12 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   expect(book.size).toBe(3)
   expect((await runProgram(['after-failover', '--numbers', `${account.id}=1`], env)).code).toBe(1)
   expect((await runProgram(['after-failover', '--credit-numbers', `${account.id}=1`], env)).code).toBe(1)
-  expect((await runProgram(['after-failover', '--skip', '0'], env)).code).toBe(2)
+  for (const wrong of [
+    ['--skip', '0'],
+    ['--numbers', `${account.id}=1000000000000`],
+    ['--json', '--csv'],
+  ])
+    expect((await runProgram(['after-failover', ...wrong], env)).code).toBe(2)
   expect((await runProgram(['verify'], env)).code).toBe(0)
   await opened.db.close()
 
@@ -239,7 +244,8 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const unknown = await runProgram(['after-failover'], alone)
   expect([unknown.code, unknown.out]).toEqual([0, expect.stringContaining('Nobody can tell')])
   const declared = JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out)
-  expect(declared).toMatchObject({ Lossy: true, Timeline: 3, Records: [] })
+  expect(declared).toMatchObject({ Lossy: true, Timeline: 3, Records: [], Earlier: [{ Timeline: 2 }] })
+  expect(declared.Earlier[0].Records).toEqual(listed.Records)
   const heldFor = () => onServer(third, 'select held_for from perennial.gateways')
   expect(await heldFor()).toEqual([{ held_for: 'failover' }])
   expect((await runProgram(['gateway', 'release'], alone)).code).toBe(0)

@@ -1,6 +1,7 @@
 import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { leftOut } from '../../platform/wire/described.ts'
 import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
+import { INVOICE_NUMBER_MAX } from '../../kernel/ids.ts'
 import { dateWithOffset, isZone } from '../../kernel/zone.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { isColour } from '../../platform/page/colour.ts'
@@ -21,7 +22,6 @@ import type { AccountSettings } from './queries.ts'
 import type { AccountTexts } from './texts.ts'
 import { accountTexts, outAccountTexts } from './texts-wire.ts'
 
-const INVOICE_NUMBER_MAX = 999_999_999_999
 const PAYMENT_TERM_DAYS_MAX = 3650
 const LEAD_DAYS_MAX = 90
 
