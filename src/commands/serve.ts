@@ -60,12 +60,13 @@ export async function serveCommand(
       envelope,
       isAtRest: () => app?.isAtRest() ?? true,
     })
-    await presence.begin()
     const fonts = fontsAtStart(config, log)
     const serving = await appOf(context, opened.db, { ...calling, ownSeal, fonts }, log)
     app = serving
     // From the first request on there is something to finish.
     stop.drains()
+    // A signal that came after it and before that would leave the row, which keeps migrations waiting.
+    await presence.begin()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     const address = addressOf(config.host, serving.server.server.address() as AddressInfo)
     await greet(opened.db, context, { address, log })

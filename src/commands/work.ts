@@ -46,6 +46,8 @@ export async function workCommand(context: CommandContext, { ofService = false, 
       envelope,
       isAtRest: () => worker?.isAtRest() ?? true,
     })
+    // A signal from then on is for what ends it in order: a row that is left keeps migrations waiting.
+    stop.drains()
     await presence.begin()
     const adapters = makeAdapters({ db: opened.db, envelope })
     const { outboundAllow: allow } = context.config
@@ -61,7 +63,6 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     service?.works(() => ({ residentBytes: process.memoryUsage.rss(), connections: opened.db.poolState() }))
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
-    stop.drains()
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')

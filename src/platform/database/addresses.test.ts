@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serversOf, withoutOptions } from './addresses.ts'
+import { serversOf, shownServer, withoutOptions } from './addresses.ts'
 
 test('an address of several servers is one address for each, with user, password, database and settings', () => {
   expect(serversOf('postgres://me:p%40ss@one:5433,two,[::1]:5434/books?sslmode=require')).toEqual([
@@ -11,6 +11,12 @@ test('an address of several servers is one address for each, with user, password
     'postgres://me@localhost/books?host=%2Fa',
     'postgres://me@localhost/books?host=%2Fb',
   ])
+})
+
+test('an address is shown with the servers that it names, and without user and password', () => {
+  expect(shownServer('postgres://me:secret@one:5433,two/books')).toBe('one:5433/books or two/books')
+  expect(shownServer('postgres://me:secret@localhost:5433/books?host=one,two')).toBe('one:5433/books or two:5433/books')
+  expect(shownServer('postgres:///books')).toBe('localhost/books')
 })
 
 test('an address of one server stays what it is, also with a comma in its password', () => {

@@ -24,7 +24,8 @@ export const shownServer = (databaseUrl: string): string =>
       // The embedded database has a folder for an address.
       if (server.startsWith('/')) return server
       const url = new URL(server)
-      return `${url.hostname || 'localhost'}${url.port ? `:${url.port}` : ''}${url.pathname}`
+      const host = url.searchParams.get('host') || url.hostname || 'localhost'
+      return `${host}${url.port ? `:${url.port}` : ''}${url.pathname}`
     })
     .join(' or ')
 

@@ -4,19 +4,24 @@ import type { Operation } from './operation.ts'
 
 /** Changes as a process remembers them, from answers of 2xx. */
 
+/** Paths that name a record, and not another word. */
+const NAMES_RECORD = /^\/v1\/[a-z]+\/\{/
 const RECORD_OF_PATH = /^\/v1\/([a-z]+)\/([\w-]+)/
 const RECORD_OF_BODY = /^\{"([A-Za-z]+)(?:ID|Id)":(\d+)/
 const NUMBER = /"(?:invoiceNum|CreditNumber)":"?([^",}]+)"?/
 
 /** Returns a change as it is remembered. Rule: its record is the one that was made, else that of the path, else the first of the answer. */
 export function changeOf(
-  { id: operation }: Pick<Operation, 'id'>,
+  { id: operation, path }: Pick<Operation, 'id' | 'path'>,
   { url }: { url: string },
   { headers = {}, body }: Answer,
 ): Change {
   const text = typeof body === 'string' ? body : ''
   const [, type, id] =
-    RECORD_OF_PATH.exec(headers['location'] ?? '') ?? RECORD_OF_PATH.exec(url) ?? RECORD_OF_BODY.exec(text) ?? []
+    RECORD_OF_PATH.exec(headers['location'] ?? '') ??
+    (NAMES_RECORD.test(path) ? RECORD_OF_PATH.exec(url) : null) ??
+    RECORD_OF_BODY.exec(text) ??
+    []
   const number = operation.includes('Invoice') || operation.includes('Credit') ? NUMBER.exec(text)?.[1] : undefined
   return { operation, type: type ?? null, id: id ?? null, number: number ?? null }
 }
