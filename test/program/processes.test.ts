@@ -36,7 +36,7 @@ test('processes are listed with what they are until they leave, settings that di
   expect(JSON.parse(first.said.err.split('\n')[0] ?? '')).toMatchObject({
     msg: 'starting',
     settings: {
-      DATABASE_URL: expect.stringMatching(/^(localhost|127\.0\.0\.1):\d+\/billing$/),
+      DATABASE_URL: expect.stringMatching(/:\d+\/billing$/),
       MAIL_FROM: 'one@example.com',
     },
   })
