@@ -156,13 +156,15 @@ async function checkServer(
   const server = await describe(client)
   if (server.version < VERSION_MIN)
     return [broken('database server', `is of version ${server.version}`, 'use PostgreSQL 15 or newer')]
+  // Before anything that takes its time.
+  const time = checkTime(server.now.getTime() - (sentMs + Date.now()) / 2)
   const isOurs = server.isSuperuser || server.isAppMember
   const { findings: ofCluster, hasAccounts } = await checkCluster(client, isOurs)
   const findings = [
     fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
     ...checkRights(server),
     ...checkServerSettings(server, config, workers),
-    checkTime(server.now.getTime() - (sentMs + Date.now()) / 2),
+    time,
     ...ofCluster,
     ...(await checkMigrations(client, server, root)),
   ]
