@@ -58,7 +58,7 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
 
 const KEPT_MS = 90 * 86_400_000
 
-/** Lists the failovers of which something is to be said, the newest first: a later one without loss is no answer to what is missing. */
+/** Lists the failovers whose losses are of interest, the newest first: a later one without loss is no answer to what is missing. */
 async function listShown(db: Database): Promise<Failover[]> {
   const all = (await listFailovers(db.unscoped)).toReversed()
   const missing = all.filter(

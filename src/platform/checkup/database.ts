@@ -4,7 +4,7 @@ import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
 import { isAnswer, TAKES_NO_WRITES } from '../database/failures.ts'
-import { firstMissing, type Missing, wordsOf } from '../database/granted.ts'
+import { firstMissing, type MissingGrant, missingInWords } from '../database/granted.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
@@ -361,8 +361,8 @@ async function checkIsWhole(
   if (schemaOwner === null || !isAppThere || (!isSuperuser && !isAppMember)) return []
   const known = (await readMigrations(join(root, 'db', 'migrations'))).at(-1)?.version
   if (newestOf(await readApplied(client)) !== known) return []
-  const { rows } = await client.query<Missing>(await firstMissing(root))
-  return rows.map((missing) => broken('database', ...wordsOf(missing)))
+  const { rows } = await client.query<MissingGrant>(await firstMissing(root))
+  return rows.map((missing) => broken('database', ...missingInWords(missing)))
 }
 
 /** Checks that the keys open what is sealed; a database without stored data keys has nothing that could show it. */

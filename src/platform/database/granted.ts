@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { APP_ROLE } from './roles.ts'
 import { sql, type Statement } from './sql.ts'
 
-/** Tables and sequences that the service works on, with its rights: what db/schema.sql says is asked from the catalogue of a database. */
+/** Tables and sequences that the service works on, with its rights: what db/schema.sql lists is looked up in the catalogue of a database. */
 
 interface Grant {
   relation: string
@@ -26,7 +26,7 @@ const grantsIn = (text: string): Grant[] =>
   )
 
 /** Something that the schema gives the service, and a database does not. */
-export interface Missing extends Grant {
+export interface MissingGrant extends Grant {
   /** The table or sequence itself is missing. */
   isGone: boolean
 }
@@ -48,7 +48,7 @@ export async function firstMissing(root: string): Promise<Statement> {
 }
 
 /** Words what is missing, and what mends it. */
-export const wordsOf = ({ relation, right, attribute, isGone }: Missing): [text: string, mend: string] => {
+export const missingInWords = ({ relation, right, attribute, isGone }: MissingGrant): [text: string, mend: string] => {
   if (isGone) return [`relation "${relation}" does not exist`, 'restore it whole, or use another database']
   const what = `${right}${attribute === null ? '' : ` (${attribute})`}`
   return [

@@ -18,7 +18,7 @@ import { shownServer } from './addresses.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isReadOnly } from './failures.ts'
-import { firstMissing, type Missing, wordsOf } from './granted.ts'
+import { firstMissing, type MissingGrant, missingInWords } from './granted.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
 import { listPending, migrate, readMigrations } from './migrations.ts'
@@ -376,8 +376,8 @@ async function checkIsWhole(
   { knows, root }: { knows: number; root: string },
 ): Promise<void> {
   if ((await db.unscoped.value<number>(sql`select (watch() ->> 'schema')::integer`)) > knows) return
-  const [missing] = await db.unscoped.rows<Missing>(await firstMissing(root))
+  const [missing] = await db.unscoped.rows<MissingGrant>(await firstMissing(root))
   if (!missing) return
-  const [text, mend] = wordsOf(missing)
+  const [text, mend] = missingInWords(missing)
   throw servesNoAccounts(config, `${text}: ${mend.replace(/;$/, '')}`)
 }
