@@ -18,7 +18,7 @@ const RIGHT = /(\w+)(?: \(([^)]+)\))?/g
 /** Reads the grants of a text in the form of db/schema.sql. */
 const grantsIn = (text: string): Grant[] =>
   [...text.matchAll(GRANT)].flatMap(([, rights = '', relation = '']) =>
-    [...rights.matchAll(RIGHT)].flatMap(([, right = '', columns]) =>
+    [...rights.matchAll(RIGHT)].flatMap(([, right = '', columns]): Grant[] =>
       columns === undefined
         ? [{ relation, right, attribute: null }]
         : columns.split(', ').map((attribute) => ({ relation, right, attribute })),
