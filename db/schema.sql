@@ -4564,7 +4564,7 @@ end $function$
 revoke all on function moment from public;
 grant execute on function moment to perennial_app;
 
-CREATE OR REPLACE FUNCTION moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb, commits jsonb)
+CREATE OR REPLACE FUNCTION moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb, commits jsonb, patience_ms integer)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4618,7 +4618,11 @@ begin
    where case when ended.replayed_to is null then false
               when (c.known ->> 1)::numeric >= ended.replayed_to::pg_lsn - '0/0' then true
               else coalesce(pg_xact_status((c.known ->> 0)::xid8), 'committed') <> 'committed' end;
-  own_loss := lost <> '[]' or (seen is not null or last_sent is not null)
+  own_loss := lost <> '[]'
+    -- A number that callers have, and that the account here would give to the next document.
+    or exists (select 1 from jsonb_array_elements(known_numbers) as n(known) join account_counters a on a.account_id = (n.known ->> 0)::bigint
+                where a.next_invoice_number <= (n.known ->> 1)::bigint or a.next_credit_number <= (n.known ->> 2)::bigint)
+    or (seen is not null or last_sent is not null)
     and (ended.failover_id is null or coalesce(seen::pg_lsn > ended.replayed_to::pg_lsn, false)
       or coalesce(last_sent > extract(epoch from ended.replayed_at) * 1000, false));
   update failovers f set is_lossy = f.is_lossy or own_loss,
@@ -4635,7 +4639,7 @@ begin
   if met.is_lossy or exists (
       select 1 from processes p where p.seen_at > coalesce(met.replayed_at - interval '60 seconds', clock_timestamp() - interval '1 day')
          and not exists (select 1 from failover_calls c where c.failover_id = met.failover_id and c.process_id = p.process_id)) then
-    wait_ms := greatest(0, 3000 - coalesce(extract(epoch from clock_timestamp() - waited_from) * 1000, 3000));
+    wait_ms := greatest(0, patience_ms - coalesce(extract(epoch from clock_timestamp() - waited_from) * 1000, patience_ms));
   end if;
   return jsonb_build_object('isMove', true, 'isNew', is_new, 'id', met.failover_id::text, 'system', here_system, 'timeline', here_timeline, 'isLossy', met.is_lossy,
     'isOwnLoss', own_loss, 'isKnown', met.is_known, 'isSettled', met.settled_at is not null, 'replayedAtMs', extract(epoch from ended.replayed_at) * 1000,

@@ -114,6 +114,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_failover_notes: 'the command line lists what a failover has lost, of all accounts',
   list_failover_numbers: 'numbers are raised, account by account, where a failover has lost some',
+  moved_here: 'a failover is noticed by a number that an account here would give again',
   list_held_gateways: 'the command line and the doctor list the gateways that are held',
   list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',

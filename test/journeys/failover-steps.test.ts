@@ -87,7 +87,11 @@ const NOTHING: ServerKnowledge = { seen: null, lastSentMs: null, numbers: [], co
 
 /** Meets the server once, as a new process that came from a timeline. */
 async function meet(before: number | null, knows: Partial<ServerKnowledge> = {}) {
-  const met = await meetServer(db.unscoped, randomUUID(), before, { ...NOTHING, ...knows })
+  const met = await meetServer(
+    db.unscoped,
+    { processId: randomUUID(), before, patienceMs: 3_000 },
+    { ...NOTHING, ...knows },
+  )
   if (!met.isMove) throw new Error('no move')
   return met
 }
@@ -216,7 +220,10 @@ test('where the server has all that a process remembers, sequences go 10,000 fur
   const client = await liveShop()
   await takeOver()
   const later = new Date(Date.parse(REPLAYED) + 3_000).toISOString()
-  await owned(`update failovers set replayed_to = '0/9000', replayed_at = '${later}' where from_timeline is not null`)
+  await owned(
+    `update failovers set replayed_to = '0/9000', replayed_at = '${later}' where from_timeline is not null`,
+    `update account_counters set next_invoice_number = 41, next_credit_number = 10 where account_id = ${client.id}`,
+  )
   const said: string[] = []
   await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 0)
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
@@ -370,6 +377,22 @@ test('who is waited for is judged by the last commit that is here, and where som
   const lossy = await meet(0, { seen: '0/2000' })
   expect(lossy.isLossy).toBe(true)
   expect(lossy.waitMs).toBeGreaterThan(2_000)
+  expect(lossy.waitMs).toBeLessThanOrEqual(3_000)
+  // Who lost a server that fell silent gives the others the time to notice that.
+  const meeting = { processId: randomUUID(), before: 0, patienceMs: 6_000 }
+  const patient = await meetServer(db.unscoped, meeting, NOTHING)
+  expect(patient.isMove && patient.waitMs).toBeGreaterThan(3_000)
+})
+
+test('a number that callers have and that is still to be given here is a loss, whoever has given it', async () => {
+  const client = await liveShop()
+  await takeOver()
+  await owned(`update failovers set replayed_to = '0/9000' where from_timeline is not null`)
+  const numbers = (invoice: number, creditNote: number) =>
+    [[String(client.id), String(invoice), String(creditNote)]] as [string, string, string][]
+  expect(await meet(0, { numbers: numbers(0, 0) })).toMatchObject({ isOwnLoss: false })
+  expect(await meet(0, { numbers: numbers(1, 0) })).toMatchObject({ isOwnLoss: true })
+  expect(await meet(0, { numbers: numbers(0, 1) })).toMatchObject({ isOwnLoss: true })
 })
 
 test('the time of the others begins with the first process that worked on the server before; a start waits its own', async () => {
@@ -392,7 +415,9 @@ test.each([
 ])('where the rows of the timeline before are lost with the rest, %s meets a failover', async (_, earlier) => {
   await owned(...FORGET)
   for (const before of earlier)
-    expect(await meetServer(db.unscoped, randomUUID(), before, NOTHING)).toMatchObject({ isMove: false })
+    expect(
+      await meetServer(db.unscoped, { processId: randomUUID(), before, patienceMs: 3_000 }, NOTHING),
+    ).toMatchObject({ isMove: false })
   await owned(`update failovers set replayed_to = '0/1000'`)
   expect(await meet(0, { seen: '0/2000' })).toMatchObject({ isNew: true, isLossy: earlier.length > 0 })
   const [failover] = await listFailovers(db.unscoped)

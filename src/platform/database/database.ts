@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Admission } from './admission.ts'
-import type { Change, Effect, EffectUnderWay, Notable } from '../failover/memory.ts'
+import type { Change, Effect, EffectUnderWay, Notable, NumbersGiven } from '../failover/memory.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
 import type { Plans } from './scoped-query.ts'
@@ -198,6 +198,8 @@ export interface Database {
   remember(effect: Effect): EffectUnderWay
   /** Has the process remember a change of several transactions, which has been under way since a moment of the steady clock. */
   rememberChange(account: AccountId, change: Change, sinceMs: number): void
+  /** Remembers numbers of documents that another transaction gave, perhaps of another process, and that are acknowledged again. */
+  rememberNumbers(account: AccountId, numbers: readonly NumbersGiven[]): void
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }
   close(): Promise<void>

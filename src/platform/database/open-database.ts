@@ -255,6 +255,7 @@ export function openDatabase(
     readiness: () => watch.readiness,
     apart: (connections) => openDatabase(connection, { ...options, admission, readiness, poolSize: connections }),
     rememberChange: (account, change, sinceMs) => memory?.noteCommit(account, [change], sinceMs, steadyClock()),
+    rememberNumbers: (account, numbers) => memory?.noteNumbers(account, numbers),
     remember: (effect) => memory?.beginEffect(effect, steadyClock()) ?? NOT_REMEMBERED,
     poolState: () => {
       const { total, idle, waiting } = reads.state()

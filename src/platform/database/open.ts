@@ -229,10 +229,13 @@ async function prepare(
   await reached(config, () => checkIsWhole(db, config, given))
   const { system, timeline } = await meetAndSettle({ ...meeting, db }, null)
   if (!isEmbedded && system !== undefined && timeline !== undefined)
-    serversFor(clientConfig(home.connection, given.role)).settleFrom({ system, timeline }, async (before) => {
-      const own = given.openSettling()
-      await meetAndSettle({ ...meeting, db: own }, before).finally(() => own.close())
-    })
+    serversFor(clientConfig(home.connection, given.role)).settleFrom(
+      { system, timeline },
+      async (before, wasSilent) => {
+        const own = given.openSettling()
+        await meetAndSettle({ ...meeting, db: own }, before, wasSilent).finally(() => own.close())
+      },
+    )
   // Whoever held them died with the database: what they worked at can go on at once.
   if (home.isFresh) await deleteOldLeases(db, 'infinity')
   // Of a database that was carried here all records count as updated now, see decision 27.

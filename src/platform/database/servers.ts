@@ -25,8 +25,8 @@ export interface ServerAnswer {
 /** Asks one server, by an address of it alone. Throws if it does not answer or takes no writes. */
 export type Ask = (address: string) => Promise<ServerAnswer>
 
-/** Settles what a failover has lost; `before` is the timeline up to which everything was settled. */
-export type Settle = (before: number) => Promise<void>
+/** Settles what a failover has lost; `before` is the timeline up to which everything was settled, `wasSilent` whether the server before was frozen. */
+export type Settle = (before: number, wasSilent: boolean) => Promise<void>
 
 /** A connection to one of the servers. */
 export interface ServerLink {
@@ -55,6 +55,8 @@ export class Servers {
   #settling:
     | { settled: { system: string; timeline: number }; settle: Settle; under: Promise<void> | undefined }
     | undefined
+  /** The server before ended no connection: each process finds that out at a time of its own. */
+  wasSilent = false
   /** Called with the address of each former primary, once. */
   onFormerPrimary: ((address: string) => void) | undefined
 
@@ -111,7 +113,7 @@ export class Servers {
     const state = this.#settling
     if (!state || timeline === null || system !== state.settled.system || timeline <= state.settled.timeline) return
     state.under ??= state
-      .settle(state.settled.timeline)
+      .settle(state.settled.timeline, this.wasSilent)
       .then(() => void (state.settled = { system, timeline }))
       .finally(() => (state.under = undefined))
     await state.under

@@ -371,7 +371,8 @@ export class Watch {
         )
       isReported = true
     }
-    if (this.#silentMs >= SILENT_MS) report('does not answer')
+    this.#servers.wasSilent = this.#silentMs >= SILENT_MS
+    if (this.#servers.wasSilent) report('does not answer')
     if (client) cut(client, connectionEnded('the watch gave it up'))
     const failed = (error: unknown) => {
       if (isAnswer(error)) answeredAtMs = steadyClock()

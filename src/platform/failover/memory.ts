@@ -223,7 +223,7 @@ export class Memory {
     const isKnown = earliest !== undefined && latest !== undefined
     if (isKnown && earliest > (this.#lastSentMs ?? 0)) this.#lastSentMs = earliest
     for (const note of notes)
-      if ('of' in note) this.#noteNumbers(account, note)
+      if ('of' in note) this.noteNumbers(account, [note])
       else if (isKnown) {
         const kind = { position: this.#nextPosition(), kind: 'change', account, gatewayId: null, commit } as const
         const change: Remembered = { ...note, ...kind, sentMs: earliest, answeredMs: latest }
@@ -232,6 +232,24 @@ export class Memory {
         if (this.#failover && sentMs < this.#failover.settledMs)
           this.#failover.noteLater({ ...change, state: 'perhaps' })
       }
+  }
+
+  /** Takes numbers of documents that callers have. */
+  noteNumbers(account: AccountId, numbers: readonly NumbersGiven[]): void {
+    if (numbers.length === 0) return
+    const known = this.#numbers.get(account) ?? { invoice: 0n, creditNote: 0n }
+    for (const { of, number } of numbers) {
+      const part = of === 'invoice' ? 'invoice' : 'creditNote'
+      if (number > known[part]) known[part] = number
+    }
+    // The account that gave a number last is forgotten last.
+    this.#numbers.delete(account)
+    this.#numbers.set(account, known)
+    if (this.#numbers.size <= ACCOUNTS_MAX) return
+    for (const oldest of this.#numbers.keys()) {
+      this.#numbers.delete(oldest)
+      return
+    }
   }
 
   /** Takes an effect that is about to leave at a moment of the steady clock. */
@@ -303,20 +321,6 @@ export class Memory {
   /** Returns the latest instant that it can be now, for an effect that began before. */
   #latestOf({ sentMs }: Remembered): number {
     return Math.max(sentMs, this.#bounds.latest(steadyClock()) ?? sentMs)
-  }
-
-  #noteNumbers(account: AccountId, { of, number }: NumbersGiven): void {
-    const known = this.#numbers.get(account) ?? { invoice: 0n, creditNote: 0n }
-    const part = of === 'invoice' ? 'invoice' : 'creditNote'
-    if (number > known[part]) known[part] = number
-    // The account that gave a number last is forgotten last.
-    this.#numbers.delete(account)
-    this.#numbers.set(account, known)
-    if (this.#numbers.size <= ACCOUNTS_MAX) return
-    for (const oldest of this.#numbers.keys()) {
-      this.#numbers.delete(oldest)
-      return
-    }
   }
 
   #keep(ring: Ring, one: Remembered): void {

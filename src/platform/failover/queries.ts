@@ -37,16 +37,24 @@ export type Met =
       waitMs: number
     }
 
-/** Meets the server; `before` is the timeline that the process worked on until now, null at a start. */
+/** A process that meets a server. */
+export interface Meeting {
+  processId: string
+  /** The timeline that it worked on until now; null: it starts. */
+  before: number | null
+  /** How long others may take to call. */
+  patienceMs: number
+}
+
+/** Meets the server. */
 export const meetServer = (
   db: Unscoped,
-  processId: string,
-  before: number | null,
+  { processId, before, patienceMs }: Meeting,
   { seen, lastSentMs, numbers, commits }: ServerKnowledge,
 ): Promise<Met> =>
   db.value<Met>(sql`
     select moved_here(${processId}::uuid, ${before}::integer, ${seen}, ${lastSentMs}::double precision, ${JSON.stringify(numbers)}::jsonb,
-             ${JSON.stringify(commits.map(({ transaction, position }) => [transaction, position]))}::jsonb) as "met"`)
+             ${JSON.stringify(commits.map(({ transaction, position }) => [transaction, position]))}::jsonb, ${patienceMs}::integer) as "met"`)
 
 /** The highest numbers of an account that any process knows; 0: none. */
 export interface KnownNumbers {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { steadyClock } from '../steady-clock.ts'
-import type { Memory, TimelineEnd } from './memory.ts'
+import type { Memory, ServerKnowledge, TimelineEnd } from './memory.ts'
 import {
   holdingGateways,
   type KnownNumbers,
@@ -16,6 +16,9 @@ import {
 /** Meeting a server whose timeline is higher than the one before: before this process writes there, what is lost is settled. */
 
 const AGAIN_MS = 50
+
+/** How long the others may take to call. One whose server is frozen finds that out by its silence: two processes may differ by as long as a look and a question take. */
+const PATIENCE_MS = { gone: 3_000, silent: 6_000 }
 
 export interface SettleLog {
   info(message: string): void
@@ -42,18 +45,20 @@ const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [], commits: [] }
 /**
  * Meets the server, and returns its place once this process may write there: the others have had their time to show what they know, and where anything is
  * lost, identifiers, numbers and holds are done. Each step can be done again, by any process; `before` is the timeline that this one worked on until now,
- * null at a start.
+ * null at a start; `wasSilent` says that its server was frozen.
  */
-export async function meetAndSettle(deps: SettleDeps, before: number | null): Promise<Met> {
+export async function meetAndSettle(deps: SettleDeps, before: number | null, wasSilent = false): Promise<Met> {
   const { db, processId, memory } = deps
   const evidence = before === null ? NOTHING_KNOWN : (memory?.evidence(before) ?? NOTHING_KNOWN)
-  const first = await meetServer(db.unscoped, processId, before, evidence)
+  const patienceMs = PATIENCE_MS[wasSilent ? 'silent' : 'gone']
+  const meet = (knows: ServerKnowledge) => meetServer(db.unscoped, { processId, before, patienceMs }, knows)
+  const first = await meet(evidence)
   let met = first
   // Numbers that others know count, so all are waited for, also where the loss is known.
   while (met.isMove && met.waitMs > 0 && !met.isSettled) {
     await delay(Math.min(AGAIN_MS, met.waitMs))
     // Its numbers and commits were taken by the first call.
-    met = await meetServer(db.unscoped, processId, before, { ...evidence, numbers: [], commits: [] })
+    met = await meet({ ...evidence, numbers: [], commits: [] })
   }
   if (!met.isMove || !first.isMove) return met
   const isMine = before !== null

@@ -10,7 +10,7 @@ import { checkIfMatch } from './etag.ts'
 import { findKeptAnswer, keepAnswer, type KeptRow, lockOf, takeKey } from './idempotency.ts'
 import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
 import { NotPlain } from './plain-body.ts'
-import { changeOf } from './remembered.ts'
+import { changeOf, numbersIn } from './remembered.ts'
 import { represented } from './represented.ts'
 import { sentBody } from './sent-body.ts'
 import { gatherInput, keyedRequestOf, namedAsSent, type Sent } from './sent.ts'
@@ -27,6 +27,10 @@ export async function handleWrite(
   const keyed = keyedRequestOf(deps, sent)
   const account = caller.account.id
   const { times } = sent
+  const again = (kept: Answer): Answer => {
+    deps.db.rememberNumbers(account, numbersIn(kept))
+    return kept
+  }
   if (keyed && operation.prepare) {
     const kept = await findKeptAnswer(
       times.of(deps.db.lookup(account)),
@@ -35,7 +39,7 @@ export async function handleWrite(
       deps.secrets,
       instantOf(deps.realClock()),
     )
-    if (kept) return kept
+    if (kept) return again(kept)
   }
   const prepared = await prepare(deps, operation, caller, sent)
   /** Takes the key and makes the checks. Returns the work, or the answer that was kept. An account that is not known is read, under a key by the same statement as what was kept. */
@@ -44,7 +48,7 @@ export async function handleWrite(
     const reading = keyed && !known ? () => (fresh = deps.freshAccountUnder(tx, keyed, realNow)) : undefined
     let fresh: Promise<Account & KeptRow> | undefined
     const kept = keyed && (await takeKey(tx, keyed, deps.secrets, realNow, reading))
-    if (kept) return kept
+    if (kept) return again(kept)
     const { body } = sent
     const context = deps.contextOf({ ...caller, account: await (fresh ?? known?.() ?? deps.freshAccount(tx)) })
     const asked = 'plain' in body ? undefined : await checked(context, operation, sent, tx)

@@ -1,4 +1,4 @@
-import type { Change } from '../failover/memory.ts'
+import type { Change, NumbersGiven } from '../failover/memory.ts'
 import type { Answer } from './answer.ts'
 import type { Operation } from './operation.ts'
 
@@ -8,6 +8,7 @@ import type { Operation } from './operation.ts'
 const NAMES_RECORD = /^\/v1\/[a-z]+\/\{/
 const RECORD_OF_PATH = /^\/v1\/([a-z]+)\/([\w-]+)/
 const RECORD_OF_BODY = /^\{"([A-Za-z]+)(?:ID|Id)":(\d+)/
+const GIVEN = /"(invoiceNum|CreditNumber)":"?(\d+)\b/g
 const NUMBER = /"(?:invoiceNum|CreditNumber)":"?([^",}]+)"?/
 
 /** Returns a change as it is remembered. Rule: its record is the one that was made, else that of the path, else the first of the answer. */
@@ -24,4 +25,13 @@ export function changeOf(
     []
   const number = operation.includes('Invoice') || operation.includes('Credit') ? NUMBER.exec(text)?.[1] : undefined
   return { operation, type: type ?? null, id: id ?? null, number: number ?? null }
+}
+
+/** Returns the numbers of documents in an answer that was kept: who gives it again may know no more of them than its caller. */
+export function numbersIn({ body }: Answer): NumbersGiven[] {
+  const text = typeof body === 'string' ? body : ''
+  return [...text.matchAll(GIVEN)].map(([, word, number = '']) => ({
+    of: word === 'invoiceNum' ? 'invoice' : 'credit note',
+    number: BigInt(number),
+  }))
 }
