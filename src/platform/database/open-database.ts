@@ -254,9 +254,7 @@ export function openDatabase(
     admission,
     readiness: () => watch.readiness,
     apart: (connections) => openDatabase(connection, { ...options, admission, readiness, poolSize: connections }),
-    rememberChange: (account, change, sinceMs) => memory?.noteCommit(account, [change], sinceMs, steadyClock()),
-    rememberNumbers: (account, numbers) => memory?.noteNumbers(account, numbers),
-    remember: (effect) => memory?.beginEffect(effect, steadyClock()) ?? NOT_REMEMBERED,
+    ...remembering(memory),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
       return {
@@ -271,6 +269,15 @@ export function openDatabase(
     },
   }
 }
+
+/** Makes what takes the things that no transaction of its own remembers. */
+const remembering = (
+  memory: Memory | undefined,
+): Pick<Database, 'rememberChange' | 'rememberNumbers' | 'remember'> => ({
+  rememberChange: (account, change, sinceMs) => memory?.noteCommit(account, [change], sinceMs, steadyClock()),
+  rememberNumbers: (account, numbers) => memory?.noteNumbers(account, numbers),
+  remember: (effect) => memory?.beginEffect(effect, steadyClock()) ?? NOT_REMEMBERED,
+})
 
 /** How long a commit may wait where there are callers: it waits for a standby, which no limit of a statement ends. */
 const COMMIT_MS = 15_000

@@ -45,7 +45,7 @@ const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [], commits: [] }
 /**
  * Meets the server, and returns its place once this process may write there: the others have had their time to show what they know, and where anything is
  * lost, identifiers, numbers and holds are done. Each step can be done again, by any process; `before` is the timeline that this one worked on until now,
- * null at a start; `wasSilent` says that its server was frozen.
+ * null at a start; with `wasSilent` its server was frozen.
  */
 export async function meetAndSettle(deps: SettleDeps, before: number | null, wasSilent = false): Promise<Met> {
   const { db, processId, memory } = deps

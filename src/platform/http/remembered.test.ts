@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changeOf, numbersIn } from './remembered.ts'
+import { changeOf, documentNumbersIn } from './remembered.ts'
 
 test.each([
   ['/v1/customers', '/v1/customers', { headers: { location: '/v1/customers/7' } }, 'customers', '7'],
@@ -22,10 +22,12 @@ test.each([
 })
 
 test('numbers of documents are read from an answer that was kept', () => {
-  expect(numbersIn({ status: 201, body: '{"invoiceID":7,"invoiceNum":12,"Credits":[{"CreditNumber":"3"}]}' })).toEqual([
+  expect(
+    documentNumbersIn({ status: 201, body: '{"invoiceID":7,"invoiceNum":12,"Credits":[{"CreditNumber":"3"}]}' }),
+  ).toEqual([
     { of: 'invoice', number: 12n },
     { of: 'credit note', number: 3n },
   ])
-  expect(numbersIn({ status: 201, body: '{"invoiceNum":null}' })).toEqual([])
-  expect(numbersIn({ status: 204 })).toEqual([])
+  expect(documentNumbersIn({ status: 201, body: '{"invoiceNum":null}' })).toEqual([])
+  expect(documentNumbersIn({ status: 204 })).toEqual([])
 })

@@ -28,7 +28,7 @@ export function changeOf(
 }
 
 /** Returns the numbers of documents in an answer that was kept: who gives it again may know no more of them than its caller. */
-export function numbersIn({ body }: Answer): NumbersGiven[] {
+export function documentNumbersIn({ body }: Answer): NumbersGiven[] {
   const text = typeof body === 'string' ? body : ''
   return [...text.matchAll(GIVEN)].map(([, word, number = '']) => ({
     of: word === 'invoiceNum' ? 'invoice' : 'credit note',
