@@ -17,5 +17,16 @@ execFileSync('tar', [
     '-czf',
     new URL(`${name}.program.tgz`, import.meta.url).pathname,
   ],
-  ...['-C', program, 'dist', 'bin', 'web', 'db/migrations', 'db/before-0.1.0.sql.gz', 'package.json', 'openapi.json'],
+  ...[
+    '-C',
+    program,
+    'dist',
+    'bin',
+    'web',
+    'db/migrations',
+    'db/schema.sql',
+    'db/before-0.1.0.sql.gz',
+    'package.json',
+    'openapi.json',
+  ],
 ])

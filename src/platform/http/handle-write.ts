@@ -10,7 +10,7 @@ import { checkIfMatch } from './etag.ts'
 import { findKeptAnswer, keepAnswer, type KeptRow, lockOf, takeKey } from './idempotency.ts'
 import type { Input, OutwardOperation, WriteOperation } from './operation.ts'
 import { NotPlain } from './plain-body.ts'
-import { changeOf, documentNumbersIn } from './remembered.ts'
+import { changeOf, invoiceNumbersIn } from './remembered.ts'
 import { represented } from './represented.ts'
 import { sentBody } from './sent-body.ts'
 import { gatherInput, keyedRequestOf, namedAsSent, type Sent } from './sent.ts'
@@ -28,7 +28,7 @@ export async function handleWrite(
   const account = caller.account.id
   const { times } = sent
   const again = (kept: Answer): Answer => {
-    deps.db.rememberNumbers(account, documentNumbersIn(kept))
+    deps.db.rememberNumbers(account, invoiceNumbersIn(kept))
     return kept
   }
   if (keyed && operation.prepare) {

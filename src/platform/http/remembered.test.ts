@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changeOf, documentNumbersIn } from './remembered.ts'
+import { changeOf, invoiceNumbersIn } from './remembered.ts'
 
 test.each([
   ['/v1/customers', '/v1/customers', { headers: { location: '/v1/customers/7' } }, 'customers', '7'],
@@ -21,13 +21,11 @@ test.each([
   })
 })
 
-test('numbers of documents are read from an answer that was kept', () => {
-  expect(
-    documentNumbersIn({ status: 201, body: '{"invoiceID":7,"invoiceNum":12,"Credits":[{"CreditNumber":"3"}]}' }),
-  ).toEqual([
-    { of: 'invoice', number: 12n },
-    { of: 'credit note', number: 3n },
-  ])
-  expect(documentNumbersIn({ status: 201, body: '{"invoiceNum":null}' })).toEqual([])
-  expect(documentNumbersIn({ status: 204 })).toEqual([])
+test('invoice numbers are read from an answer that was kept, and no numbers of credit notes, which callers may choose', () => {
+  const numbersOf = (body: string) => invoiceNumbersIn({ status: 201, body }).map(({ of, number }) => `${of} ${number}`)
+  expect(numbersOf('{"invoiceID":7,"invoiceNum":12,"memo":"3"}')).toEqual(['invoice 12'])
+  expect(numbersOf('[{"invoiceNum":"12"},{"invoiceNum":13}]')).toEqual(['invoice 12', 'invoice 13'])
+  expect(numbersOf('{"CreditNumber":"20260117","CreditNumber":"CN-9"}')).toEqual([])
+  expect(numbersOf('{"invoiceNum":null,"x":{"invoiceNum":"1234567890123"}}')).toEqual([])
+  expect(invoiceNumbersIn({ status: 204 })).toEqual([])
 })

@@ -8,7 +8,7 @@ import type { Operation } from './operation.ts'
 const NAMES_RECORD = /^\/v1\/[a-z]+\/\{/
 const RECORD_OF_PATH = /^\/v1\/([a-z]+)\/([\w-]+)/
 const RECORD_OF_BODY = /^\{"([A-Za-z]+)(?:ID|Id)":(\d+)/
-const GIVEN = /"(invoiceNum|CreditNumber)":"?(\d+)\b/g
+const INVOICE_NUMBER = /"invoiceNum":(?:"(\d{1,12})"|(\d{1,12})[,}])/g
 const NUMBER = /"(?:invoiceNum|CreditNumber)":"?([^",}]+)"?/
 
 /** Returns a change as it is remembered. Rule: its record is the one that was made, else that of the path, else the first of the answer. */
@@ -27,11 +27,14 @@ export function changeOf(
   return { operation, type: type ?? null, id: id ?? null, number: number ?? null }
 }
 
-/** Returns the numbers of documents in an answer that was kept: who gives it again may know no more of them than its caller. */
-export function documentNumbersIn({ body }: Answer): NumbersGiven[] {
+/**
+ * Returns the invoice numbers in an answer that was kept: who gives it again may know no more of them than its caller. Rule: numbers of credit notes are left
+ * out, because callers may choose them.
+ */
+export function invoiceNumbersIn({ body }: Answer): NumbersGiven[] {
   const text = typeof body === 'string' ? body : ''
-  return [...text.matchAll(GIVEN)].map(([, word, number = '']) => ({
-    of: word === 'invoiceNum' ? 'invoice' : 'credit note',
-    number: BigInt(number),
+  return [...text.matchAll(INVOICE_NUMBER)].map(([, quoted, plain]) => ({
+    of: 'invoice',
+    number: BigInt(quoted ?? plain ?? 0),
   }))
 }
