@@ -19,6 +19,7 @@ import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
 import { clientConfig, openDatabase } from '../../src/platform/database/open-database.ts'
+import { relaxedCommits } from '../../src/platform/database/relaxed-commits.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { ServerClient } from '../../src/platform/database/server-client.ts'
 import { serversFor } from '../../src/platform/database/servers.ts'
@@ -503,4 +504,21 @@ test('a note is written once, in whatever company, and one that comes after the 
   await write(note(4))
   expect(openEffects(await noted(), { id: 3n, releasedAt }).map((one) => one.id)).toEqual(['4'])
   expect(openEffects(await noted(), { id: 4n, releasedAt: null })).toEqual([])
+})
+
+test('a commit that does not wait for the disk is no evidence of a loss', async () => {
+  const client = await service.newAccount()
+  const memory = remembering(client.id)
+  const own = remembered(memory)
+  const relaxed = relaxedCommits(own)
+  const write = (on: Database) =>
+    on.transaction(client.id, async (tx) => {
+      tx.remember(() => ({ operation: 'addCustomer', type: 'customers', id: '8', number: null }))
+      await tx.rows(sql`select from accounts where account_id = ${client.id} for update`)
+    })
+  await write(relaxed.db)
+  expect(memory.evidence(0).commits).toEqual([])
+  relaxed.settle()
+  await write(relaxed.db)
+  expect(memory.evidence(0).commits).toHaveLength(1)
 })

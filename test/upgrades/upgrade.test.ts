@@ -1,10 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { readMigrations, readOlderMigrations } from '../../src/platform/database/migrations.ts'
+import { processesCommand } from '../../src/commands/processes.ts'
+import type { CommandContext } from '../../src/commands/context.ts'
+import { readConfig } from '../../src/platform/config.ts'
+import type { Connection } from '../../src/platform/database/database.ts'
 import { clientOf, startTestService, type TestClient } from '../support/app.ts'
 import { differencesOf } from '../support/shop.ts'
 import { appliedTo, besideDump, loadDump, MIGRATIONS, upgrade } from './dump.testing.ts'
 
 /** Databases as earlier programs left them, upgraded: their books are right, and what was answered then is answered now. */
+
+/** Means of a command on a database. */
+const commandOn = ({ host = '', port = 0, user = '', database = '' }: Connection): CommandContext => ({
+  config: readConfig({
+    DATABASE_URL: `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+    LOG_LEVEL: 'silent',
+  }),
+  root: new URL('../..', import.meta.url).pathname,
+  version: 'test',
+  isJson: true,
+})
 
 const DUMPS = ['before-0.1.0', '0.1.0']
 
@@ -23,6 +38,7 @@ for (const dump of DUMPS) {
   const beside = besideDump(dump)
   const connection = await loadDump(dump)
   const before = await appliedTo(connection)
+  const shown = await processesCommand(commandOn(connection)).catch((error: Error) => error.message)
   const ran = await upgrade(connection)
   const service = await startTestService({
     connection,
@@ -38,6 +54,11 @@ for (const dump of DUMPS) {
   const names = Object.keys(clients)
 
   describe(dump, () => {
+    test('a command that only shows who lives says which migrations the database lacks, and runs none', () => {
+      expect(shown).toMatch(/^This command needs what the database lacks, \d{4}_.*: run "perennial migrate" first\.$/)
+      expect(ran).not.toEqual([])
+    })
+
     test('what it lacked of the migrations ran, and it has those of a new database', async () => {
       const [present, older] = [await readMigrations(MIGRATIONS), await readOlderMigrations(MIGRATIONS)]
       const isOlder = before[0]?.name !== present[0]?.name

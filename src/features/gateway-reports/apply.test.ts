@@ -168,6 +168,26 @@ test('a payment that is pending and of no try waits until it is settled', async 
   await clean(shop.client)
 })
 
+test('an answer that was overtaken by the charge itself is asked for again', async () => {
+  const shop = await chargedPayment(service, undefined, { isPending: true })
+  const sandbox = service.calling.adapters.get('sandbox')!
+  const answers: string[] = []
+  const askCharge: typeof sandbox.askCharge = async (call, reference) => {
+    answers.push(reference)
+    if (answers.length > 1) return sandbox.askCharge!(call, reference)
+    await acting(service, shop.client, async (tx, context) =>
+      settlePayment(tx, context, (await lockedPayment(tx, shop.id))!, '2027-01-01'),
+    )
+    return { outcome: { kind: 'none' }, changes: [] }
+  }
+  await report(service, shop, charge(shop.id))
+  await workAt(service, shop.client, { adapters: new Map([['sandbox', { ...sandbox, askCharge }]]) })
+  expect(answers).toHaveLength(2)
+  expect(await keptReports(service, shop.client)).toMatchObject([{ isFinished: true, reason: null }])
+  expect(await paymentsOf(shop.client)).toEqual([[null, 100, 'Unallocated']])
+  await clean(shop.client)
+})
+
 test('a try whose outcome is not known is settled by the report of its charge', async () => {
   const { client } = await chargedPayment(service)
   const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body

@@ -108,11 +108,22 @@ async function chargeReported(
     return refused(`The gateway reports charge ${reference}, which is no payment of it.`)
   // A clock that stands waits for nothing that real time would bring.
   if (isPending(payment)) await resumeTry(deps, context, payment.id, account.clockAt !== null)
+  const known = await findPayment(deps.db.reader(account.id), account.id, payment.id)
+  assert(known, `payment ${payment.id} exists`)
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, reference))
   if ('kind' in answer && isUnanswered(answer)) return WAITS
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
-  const of = { gatewayId: gateway.id, chargeId: id ?? payment.id, paymentId: payment.id }
-  return deps.db.transaction(account.id, (tx) => applyCharge(tx, context, of, state, deps.linesOfService))
+  const of = {
+    gatewayId: gateway.id,
+    chargeId: id ?? payment.id,
+    paymentId: payment.id,
+    wasPending: isPending(known),
+  }
+  const verdict = await deps.db.transaction(account.id, (tx) =>
+    applyCharge(tx, context, of, state, deps.linesOfService),
+  )
+  // Once more at most: a payment whose outcome is known does not pend again.
+  return verdict === 'outdated' ? chargeReported(deps, context, gateway, reference) : verdict
 }
 
 async function refundReported(

@@ -27,14 +27,22 @@ interface Applying {
   applied: AppliedChange[]
 }
 
-/** Applies what a gateway knows of a charge, in one transaction. */
+/** A charge that a gateway was asked about; `wasPending`: its outcome was not known here when the question left. */
+interface Asked {
+  gatewayId: Id
+  chargeId: Id
+  paymentId: Id
+  wasPending: boolean
+}
+
+/** Applies what a gateway knows of a charge, in one transaction; `outdated` if its answer is older than what was written here since it was asked. */
 export async function applyCharge(
   tx: Transaction,
   context: RequestContext,
-  { gatewayId, chargeId, paymentId }: { gatewayId: Id; chargeId: Id; paymentId: Id },
+  { gatewayId, chargeId, paymentId, wasPending }: Asked,
   { outcome, changes }: ChargeState,
   linesOfService: LinesOfService,
-): Promise<Verdict> {
+): Promise<Verdict | 'outdated'> {
   const begun = await lockedPayment(tx, paymentId)
   assert(begun, `payment ${paymentId} exists`)
   const charge = isPending(begun) ? await withResult(tx, context, begun, outcome, linesOfService) : begun
@@ -43,6 +51,8 @@ export async function applyCharge(
   const applying: Applying = { gatewayId, chargeId, charge, applied }
   if (outcome.kind !== 'succeeded') {
     if (charge.settledOn === null) return APPLIED
+    // Somebody else made the charge between the answer and now, and knows better than the answer.
+    if (wasPending && !isPending(begun)) return 'outdated'
     return outcome.kind === 'declined'
       ? reverse(tx, context, applying, outcome)
       : refused(`Payment ${paymentId} is recorded as received, and the gateway does not know it as made.`)

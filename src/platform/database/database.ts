@@ -139,6 +139,8 @@ export interface TransactionSettings {
    * milliseconds at most, and what fails is not tried again.
    */
   gathered?: { lockMs?: number }
+  /** Its commit does not wait for the disk: a machine that dies may lose it, so it is never remembered as one that callers rely on. */
+  isRelaxed?: boolean
   /** Ends the transaction when it is aborted, its statement too, and throws the reason; nothing of it is left. */
   signal?: AbortSignal
   /** Takes how long the transaction waits for its connection and for answers. */

@@ -241,8 +241,8 @@ async function endOtherConnections(connection: Connection): Promise<void> {
 }
 
 /**
- * Takes the lock of migrations; `waits` is called if that takes longer than a start without migrations. Asked for again and again, because a statement that waits for it has a snapshot, and an index that is made beside
- * running work waits for all of those.
+ * Takes the lock of migrations; `waits` is called if that takes longer than a start without migrations. It is asked for again and again, because a
+ * statement that waits for it has a snapshot, and an index that is made beside running work waits for all of those.
  */
 export async function takeMigrationLock(client: pg.Client, waits: () => void = () => {}): Promise<void> {
   for (let tries = 1; ; tries += 1) {

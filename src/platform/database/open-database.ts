@@ -24,7 +24,7 @@ import { portionsOf, readRows, runRows, sendTogether } from './row-query.ts'
 import { BEGIN, type Engine, SCOPES, type Scopes, tryingLock } from './scoped-query.ts'
 import { READING, ServerClient, type ServerClientConfig } from './server-client.ts'
 import { boundSilence, cut, GRACE_MS } from './silence.ts'
-import type { Statement } from './sql.ts'
+import { sql, type Statement } from './sql.ts'
 import { columnTypes } from './types.ts'
 import { untilAborted } from './until-aborted.ts'
 import {
@@ -282,7 +282,9 @@ const remembering = (
 /** How long a commit may wait where there are callers: it waits for a standby, which no limit of a statement ends. */
 const COMMIT_MS = 15_000
 
-/** A transaction that has written, or locked a row, has a number: only then the log has its commit. */
+const RELAXED = sql`select set_config('synchronous_commit', 'off', true)`
+
+/** A transaction that has written, or locked a row, has a number, and its commit stands in the log behind the position. */
 const COMMIT_OF = `select pg_current_xact_id_if_assigned()::text as "transaction", (pg_current_wal_insert_lsn() - '0/0')::bigint as "position"`
 
 /** Memory that takes commits, and how long they may wait, in milliseconds; undefined: as long as the server is not silent. */
@@ -356,8 +358,8 @@ async function transact<T>(
   settings: TransactionSettings & { committing?: Committing } = {},
 ): Promise<T> {
   const { isolation, plans = 'fitted', statementMs = WORK_STATEMENT_MS, boundMs = TRANSACTION_MS } = settings
-  const { times, committing } = settings
-  const memory = committing?.memory
+  const { times, committing, isRelaxed = false } = settings
+  const memory = isRelaxed ? undefined : committing?.memory
   const notes: Notable[] = []
   const asks = <Of>(answer: Promise<Of>): Promise<Of> => (times ? times.asks(answer) : answer)
   const committed: (() => void)[] = []
@@ -404,6 +406,7 @@ async function transact<T>(
     ? whole.rows(scope)
     : runRows(client, scope, isolation ? [] : [BEGIN])
   send(scoped)
+  if (isRelaxed) send(whole.rows(RELAXED))
   if (settings.gathered?.lockMs !== undefined) send(whole.rows(scopes.lockTimeout(settings.gathered.lockMs)))
   const awaited = async <Row>(rows: Promise<Row[]>): Promise<Row[]> => {
     try {

@@ -171,10 +171,9 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const processId = randomUUID()
     const meeting = { processId, memory, working: db, raiseNumbers: options.raiseNumbers, log: options.log }
     const openSettling = () => openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
-    // What it lacks is what preparing would need.
-    const prepared = lacking.length > 0 ? reached(config, () => checkServesAccounts(db, config)) : undefined
     const prepares = { db, home, role: roles.app, meeting, openSettling, knows: schema, root: options.root }
-    await orClosed(db, prepared ?? prepare(config, prepares))
+    // What it lacks is what preparing would need.
+    if (lacking.length === 0) await orClosed(db, prepare(config, prepares))
     let isClosing = false
     void home.ended?.then((reason) => {
       if (!isClosing) options.onDatabaseGone?.(reason)
@@ -379,7 +378,10 @@ async function checkIsWhole(
   { knows, root }: { knows: number; root: string },
 ): Promise<void> {
   if ((await db.unscoped.value<number>(sql`select (watch() ->> 'schema')::integer`)) > knows) return
-  const [missing] = await db.unscoped.rows<MissingGrant>(await firstMissing(root))
+  const asked = await firstMissing(root).catch((error: Error) => {
+    throw new StartFailure(`The program is not whole: ${error.message}. Install it again.`)
+  })
+  const [missing] = await db.unscoped.rows<MissingGrant>(asked)
   if (!missing) return
   const [text, mend] = missingInWords(missing)
   throw servesNoAccounts(config, `${text}: ${mend.replace(/;$/, '')}`)

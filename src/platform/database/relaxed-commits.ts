@@ -1,5 +1,4 @@
 import type { Database } from './database.ts'
-import { sql } from './sql.ts'
 
 /**
  * Makes a database whose commits do not wait for the disk until `settle` is called: for records that can be made again, and in thousands of
@@ -13,14 +12,7 @@ export function relaxedCommits(db: Database): { db: Database; settle(): void } {
     db: {
       ...db,
       transaction: (account, work, options) =>
-        db.transaction(
-          account,
-          (tx) => {
-            if (!isSettled) tx.send(sql`select set_config('synchronous_commit', 'off', true)`)
-            return work(tx)
-          },
-          options,
-        ),
+        db.transaction(account, work, isSettled ? options : { ...options, isRelaxed: true }),
     },
   }
 }

@@ -59,6 +59,9 @@ const IDENTITIES = [
   `select null as "system", pg_postmaster_start_time()::text as "startedAt", null as "timeline"`,
 ]
 
+/** SQLSTATEs of a function and a schema that are not there. */
+const HAS_NO_NUMBERS = new Set(['42883', '3F000'])
+
 export class ServerClient extends pg.Client {
   readonly #config: ServerClientConfig
   readonly #servers: Servers
@@ -155,8 +158,13 @@ export class ServerClient extends pg.Client {
 
   /** Asks for the least schema number: what the watch learned last may be older than the connection. */
   async #checkKnows(knows: number): Promise<void> {
-    const { rows } = await this.query<{ least: number }>('select perennial.schema_least() as "least"')
-    if ((rows[0]?.least ?? 0) > knows) throw outdated()
+    try {
+      const { rows } = await this.query<{ least: number }>('select perennial.schema_least() as "least"')
+      if ((rows[0]?.least ?? 0) > knows) throw outdated()
+    } catch (error) {
+      // A schema from before there were such numbers is known to every program. Whether it serves accounts is asked at the start.
+      if (!HAS_NO_NUMBERS.has((error as { code?: string }).code ?? '')) throw error
+    }
   }
 
   /** Names a server of the address to the driver. */
