@@ -1,8 +1,10 @@
 import { findAccount } from '../features/accounts/queries.ts'
 import { raiseCreditNumberTo, raiseInvoiceNumberTo, raisingAfterFailover } from '../features/accounts/settings.ts'
+import { listDocumentsNumbered } from '../features/documents/queries.ts'
 import { quoted } from '../features/reports/csv.ts'
 import { backgroundContext, momentOf } from '../kernel/context.ts'
 import { conflict, invalid, missing } from '../kernel/fault.ts'
+import type { AccountId, Id } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import type { Database } from '../platform/database/database.ts'
 import {
@@ -36,7 +38,7 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
     await raise(db, wish)
     const all: Found[] = []
     for (const failover of await listShown(db))
-      all.push({ failover, notes: await listFailoverNotes(db.unscoped, failover.id) })
+      all.push({ failover, notes: await withPresentNumbers(db, await listFailoverNotes(db.unscoped, failover.id)) })
     return all
   })
   const [newest, ...earlier] = found
@@ -54,6 +56,23 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
       printLine(`The next credit note of account ${account} has number CN-${next} or a higher one.`)
   }
   return EXIT.done
+}
+
+/** Finds, for each lost document, the one that has its number now: where the process that knew of it came after others had begun to write. */
+async function withPresentNumbers(db: Database, notes: readonly FailoverNote[]): Promise<Shown[]> {
+  const numbersOf = new Map<AccountId, string[]>()
+  for (const { account, state, number } of notes)
+    if (state === 'lost' && number !== null) numbersOf.set(account, [...(numbersOf.get(account) ?? []), number])
+  const now = new Map<string, Id>()
+  for (const [account, numbers] of numbersOf)
+    for (const { number, id } of await listDocumentsNumbered(db.reader(account), account, numbers))
+      now.set(`${account} ${number}`, id)
+  return notes.map((note) => {
+    const { account, state, id, number } = note
+    const found = state === 'lost' ? now.get(`${account} ${number}`) : undefined
+    // What was lost of a document that is here is a change of it.
+    return { ...note, numberNowOf: found === undefined || String(found) === id ? null : found }
+  })
 }
 
 const KEPT_MS = 90 * 86_400_000
@@ -80,7 +99,7 @@ async function settleDeclared(db: Database): Promise<void> {
   const declared = (await listFailovers(db.unscoped)).find((one) => one.id === id)
   if (declared && declared.settledAt !== null)
     return remark(
-      `The loss that was settled ${declared.settledAt} is meant, so nothing was done again. If a copy was put back since then, that counts as another loss an hour later: repeat this then, and release no gateway before.`,
+      `The loss that was settled ${declared.settledAt} is meant, so nothing was done again. If rows were put back into this database since then, without a start of its server, that counts as another loss an hour later: repeat this then, and release no gateway before.`,
     )
   await settleLoss({ db, raiseNumbers: raisingAfterFailover(Date.now) }, String(id))
 }
@@ -112,12 +131,15 @@ async function raiseNumber(
   await db.transaction(id, (tx) => raiseTo(tx, about, next))
 }
 
+/** A note, and the document that has its number now. */
+type Shown = FailoverNote & { numberNowOf: Id | null }
+
 interface Found {
   failover: Failover
-  notes: readonly FailoverNote[]
+  notes: readonly Shown[]
 }
 
-const recordOf = ({ account, operation, type, id, number, sentAt, answeredAt, state }: FailoverNote) => ({
+const recordOf = ({ account, operation, type, id, number, sentAt, answeredAt, state, numberNowOf }: Shown) => ({
   AccountID: account,
   Operation: operation,
   Type: type,
@@ -126,6 +148,7 @@ const recordOf = ({ account, operation, type, id, number, sentAt, answeredAt, st
   SentAt: sentAt,
   AnsweredAt: answeredAt,
   State: state,
+  NumberNowOf: numberNowOf,
 })
 
 const effectOf = ({ account, operation, id, gatewayId, sentAt }: FailoverNote) => ({
@@ -168,6 +191,11 @@ function print({ failover, notes }: Found): void {
   }
   printLine(`\n${plural(changes.length, 'acknowledged change')} that processes remember, lost or perhaps lost:`)
   if (changes.length > 0) printTable(COLUMNS, changes.map(cellsOf))
+  const again = changes.filter(({ numberNowOf }) => numberNowOf !== null).length
+  if (again > 0)
+    printLine(
+      `\n${plural(again, 'number')} of a lost document is that of another one now (NumberNowOf): its process told of it after others had begun to write. Tell whoever has the lost one.`,
+    )
   const [first] = sequencesOf(failover)
   if (first) printLine(`\nSequences were set further, as ${first.Name} from ${first.Before} to ${first.After}.`)
 }
@@ -180,9 +208,9 @@ const effectCells = ({ operation, id, gatewayId, account, sentAt }: FailoverNote
   sentAt,
 ]
 
-const COLUMNS = ['AccountID', 'Operation', 'Type', 'ID', 'Number', 'SentAt', 'AnsweredAt', 'State']
+const COLUMNS = ['AccountID', 'Operation', 'Type', 'ID', 'Number', 'SentAt', 'AnsweredAt', 'State', 'NumberNowOf']
 
-const cellsOf = (note: FailoverNote): string[] => Object.values(recordOf(note)).map((value) => String(value ?? ''))
+const cellsOf = (note: Shown): string[] => Object.values(recordOf(note)).map((value) => String(value ?? ''))
 
 function printCsv(all: readonly Found[]): void {
   printLine(['Kind', ...COLUMNS, 'gatewayID', 'Timeline'].join(','))

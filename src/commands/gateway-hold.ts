@@ -1,13 +1,13 @@
 import { listBatches } from '../features/batches/queries.ts'
 import { holdByHand, releaseGateway } from '../features/gateways/actions.ts'
-import { findGateway, type Gateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
+import { findGateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../kernel/context.ts'
 import { conflict, missing } from '../kernel/fault.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import type { Database } from '../platform/database/database.ts'
-import { type FailoverNote, listFailoverNotes, listFailovers } from '../platform/failover/queries.ts'
+import { type FailoverNote, listOpenEffects } from '../platform/failover/queries.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -75,26 +75,6 @@ async function unsubmittedOf(db: Database, { account, id }: HeldGateway): Promis
   return found
 }
 
-/** Lists what left before failovers and what these may have taken the record of. */
-async function listAllEffects(db: Database): Promise<FailoverNote[]> {
-  const notes: FailoverNote[] = []
-  for (const { id } of await listFailovers(db.unscoped)) notes.push(...(await listFailoverNotes(db.unscoped, id)))
-  return notes.filter(({ kind }) => kind === 'effect')
-}
-
-/**
- * Returns those of a gateway that were noted since somebody released it last, whatever holds it now: a process that was frozen notes what it knows of a
- * failover when others have long settled it.
- */
-export const openEffects = (
-  all: readonly FailoverNote[],
-  gateway: Pick<Gateway, 'id' | 'releasedAt'>,
-): FailoverNote[] =>
-  all.filter(
-    ({ gatewayId, notedAt }) =>
-      gatewayId === gateway.id && (gateway.releasedAt === null || notedAt >= gateway.releasedAt),
-  )
-
 /** Throws where calls left of which this database may know nothing: charged again, a customer pays twice. */
 function refuseEffects({ id }: HeldGateway, effects: readonly FailoverNote[]): void {
   if (effects.length === 0) return
@@ -118,12 +98,8 @@ export async function releaseGatewaysCommand(
     if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
     const done: Released[] = []
     // All or none.
-    const all = await listAllEffects(db)
     const effectsOf = new Map<Id, FailoverNote[]>()
-    for (const one of held) {
-      const gateway = await findGateway(db.reader(one.account), one.account, one.id)
-      effectsOf.set(one.id, openEffects(all, { id: one.id, releasedAt: gateway?.releasedAt ?? null }))
-    }
+    for (const { account, id } of held) effectsOf.set(id, await listOpenEffects(db.reader(account), account, id))
     for (const one of held) if (!isAnyway) refuseEffects(one, effectsOf.get(one.id) ?? [])
     for (const one of held) {
       const about = await contextOf(db, one.account)

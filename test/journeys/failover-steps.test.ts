@@ -6,15 +6,18 @@ import { startTestService, type TestClient } from '../support/app.ts'
 import { withOwner } from '../support/owner-client.ts'
 import { raisingAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { Database } from '../../src/platform/database/database.ts'
+import { databaseFault } from '../../src/platform/database/failures.ts'
 import { Memory, type Missing, type ServerKnowledge } from '../../src/platform/failover/memory.ts'
 import {
+  closeNotes,
   declareLoss,
   listFailoverNotes,
   listFailovers,
+  listOpenEffects,
   meetServer,
   noteLosses,
+  skipFurther,
 } from '../../src/platform/failover/queries.ts'
-import { openEffects } from '../../src/commands/gateway-hold.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
@@ -24,7 +27,7 @@ import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { ServerClient } from '../../src/platform/database/server-client.ts'
 import { serversFor } from '../../src/platform/database/servers.ts'
 import { sql } from '../../src/platform/database/sql.ts'
-import { meetAndSettle, type SettleDeps, settleLoss } from '../../src/platform/failover/settle.ts'
+import { meetAndSettle, type SettleDeps, settleLoss, settling } from '../../src/platform/failover/settle.ts'
 
 /** The steps of a lossy failover: each can be done again, by whichever process comes next. */
 
@@ -59,7 +62,7 @@ const takeOver = async () => {
       raiseNumbers: raisingAfterFailover(Date.now),
       log: LOG,
     },
-    null,
+    { before: null },
   )
   await owned(
     `update failovers set replayed_to = '0/1000', replayed_at = '${REPLAYED}' where from_timeline is not null`,
@@ -193,10 +196,10 @@ test.each([1, 2, 3, 4, 5, 6])(
     const client = await liveShop()
     await takeOver()
     const own = depsOf(client, { db: dying(count) })
-    await expect(meetAndSettle(own, 0)).rejects.toThrow('killed')
-    await meetAndSettle({ ...own, db }, 0)
+    await expect(meetAndSettle(own, { before: 0 })).rejects.toThrow('killed')
+    await meetAndSettle({ ...own, db }, { before: 0 })
     expect(await found(client)).toEqual(SETTLED)
-    await meetAndSettle({ ...own, db }, 0)
+    await meetAndSettle({ ...own, db }, { before: 0 })
     expect(await found(client)).toEqual(SETTLED)
     const raised = (await client.get('/v1/events?page_size=100')).body.filter(({ Type }: any) => /raised/.test(Type))
     expect(raised.map(({ Type, Actor }: any) => [Type, Actor])).toEqual([
@@ -209,11 +212,11 @@ test.each([1, 2, 3, 4, 5, 6])(
 test('a process that knows nothing finishes what one that was killed has begun, and a later start begins nothing anew', async () => {
   const client = await liveShop()
   await takeOver()
-  await expect(meetAndSettle(depsOf(client, { db: dying(1) }), 0)).rejects.toThrow('killed')
-  await meetAndSettle(depsOf(client, { memory: undefined }), null)
+  await expect(meetAndSettle(depsOf(client, { db: dying(1) }), { before: 0 })).rejects.toThrow('killed')
+  await meetAndSettle(depsOf(client, { memory: undefined }), { before: null })
   expect(await found(client)).toEqual({ ...SETTLED, notes: [] })
   await owned('update gateways set held_for = null')
-  await meetAndSettle(depsOf(client, { memory: undefined }), null)
+  await meetAndSettle(depsOf(client, { memory: undefined }), { before: null })
   expect((await found(client)).held).toEqual([null])
 })
 
@@ -226,7 +229,7 @@ test('where the server has all that a process remembers, sequences go 10,000 fur
     `update account_counters set next_invoice_number = 41, next_credit_number = 10 where account_id = ${client.id}`,
   )
   const said: string[] = []
-  await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), 0)
+  await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), { before: 0 })
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
   expect(await found(client)).toMatchObject({ isLossy: false, skipped: 10_000, accounts: 10, held: [null], notes: [] })
 })
@@ -251,7 +254,7 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
   const refusal: Outcome = { kind: 'declined', code: null, reason: 'No', isFinal: true } as never
   answers.get('13')?.(refusal)
   await declined
-  await meetAndSettle(depsOf(client, { memory }), 0)
+  await meetAndSettle(depsOf(client, { memory }), { before: 0 })
   const notes = [...SETTLED.notes, 'effect charge 14 perhaps']
   expect((await found(client)).notes.toSorted()).toEqual(notes.toSorted())
   answers.get('14')?.({ kind: 'succeeded', gatewayReference: 'book', on: '2027-03-01' })
@@ -267,7 +270,7 @@ test('a change that began before the failover and is noted after it is written d
   await takeOver()
   const memory = remembering(client.id)
   const began = steadyClock()
-  await meetAndSettle(depsOf(client, { memory }), 0)
+  await meetAndSettle(depsOf(client, { memory }), { before: 0 })
   const change = (id: string) => ({ operation: 'importCustomers', type: 'customers', id, number: null })
   memory.noteCommit(client.id, [change('8')], began, steadyClock())
   memory.noteCommit(client.id, [change('9')], steadyClock() + 1, steadyClock() + 1)
@@ -279,7 +282,7 @@ test('where the server does not tell its last commit, all that is remembered is 
   const client = await liveShop()
   await takeOver()
   await owned('update failovers set replayed_at = null where from_timeline is not null')
-  await meetAndSettle(depsOf(client), 0)
+  await meetAndSettle(depsOf(client), { before: 0 })
   expect((await found(client)).notes.toSorted()).toEqual([
     'change addCustomer 5 perhaps',
     'change addCustomer 6 perhaps',
@@ -339,6 +342,10 @@ test('a commit is here or it is not, whatever the clocks say: one whose log ends
   const halfHere = { transaction: String(begun), position: here.position }
   expect(await meet(0, { commits: [here, halfHere] })).toMatchObject({ isOwnLoss: true, lost: [begun] })
   // A number that this server has not given out would be an error there; without the end of the log nothing can be said.
+  await takeOver()
+  await endsAt(`'${end}'::pg_lsn`)
+  const neverBegun = { transaction: '4000000000', position: here.position }
+  expect(await meet(0, { commits: [here, neverBegun] })).toMatchObject({ isOwnLoss: true, lost: ['4000000000'] })
   const unknown = { transaction: '4000000000', position: here.position + 1e12 }
   expect(await meet(0, { commits: [unknown] })).toMatchObject({ lost: ['4000000000'] })
   await endsAt('null')
@@ -351,12 +358,13 @@ test('a session that may write waits until a failover is settled, also where opt
     const server = new ServerClient({ ...config, ...over })
     onTestFinished(() => server.end())
     await server.connect()
-    return server.identity
+    return server.server.identity
   }
   const { system, timeline } = await connected({})
   const settled: number[] = []
   serversFor(config).settleFrom({ system: system ?? '', timeline: (timeline ?? 0) - 1 }, async (before) => {
     settled.push(before)
+    return undefined
   })
   await connected(clientConfig(service.connection, APP_ROLE, 'reads'))
   expect(settled).toEqual([])
@@ -464,6 +472,13 @@ test('a loss that is declared long after the last failover is one of its own, wh
     isLossy: true,
     skipped: { customers_customer_id_seq: [3_000_000, 4_000_000] },
   })
+  // So is one after a copy was put back within the hour.
+  await owned(`update failovers set settled_on = 'another run' where failover_id = ${second}`)
+  expect(await declare()).toBeGreaterThan(second)
+  await owned(
+    `delete from failover_calls where failover_id > ${second}`,
+    `delete from failovers where failover_id > ${second}`,
+  )
   // A failover that is only met a second time stays what it is.
   expect(await meet(null)).toMatchObject({ id: String(second), isSettled: true, isNew: false })
 })
@@ -498,12 +513,49 @@ test('a note is written once, in whatever company, and one that comes after the 
   await write(note(1), note(2))
   await write(note(2), note(3))
   expect((await noted()).map((one) => one.id)).toEqual(['1', '2', '3'])
-  expect(openEffects(await noted(), { id: 3n, releasedAt: null })).toHaveLength(3)
-  await owned(`update failover_notes set noted_at = noted_at - interval '1 minute'`)
-  const releasedAt = new Date(Date.parse((await noted())[0]!.notedAt) + 30_000).toISOString()
+  const open = async (gateway: bigint) => (await listOpenEffects(db.reader(1n), 1n, gateway)).map((one) => one.id)
+  expect(await open(3n)).toEqual(['1', '2', '3'])
+  await db.transaction(1n, (tx) => closeNotes(tx, 3n))
+  // Whatever the clock says: another server may have another.
+  await owned(`update failover_notes set closed_at = closed_at + interval '1 hour'`)
   await write(note(4))
-  expect(openEffects(await noted(), { id: 3n, releasedAt }).map((one) => one.id)).toEqual(['4'])
-  expect(openEffects(await noted(), { id: 4n, releasedAt: null })).toEqual([])
+  expect(await open(3n)).toEqual(['4'])
+  expect(await open(4n)).toEqual([])
+})
+
+test('what cannot be settled is told once, writes wait for it as for a database that is away, and the next one tries again', async () => {
+  const client = await liveShop()
+  await takeOver()
+  const said: string[] = []
+  const log = { ...LOG, error: (text: string) => void said.push(text) }
+  let failures = 2
+  const close = async () => {}
+  const failing = {
+    ...db,
+    close,
+    unscoped: { ...db.unscoped, value: () => Promise.reject(new Error('no such number')) },
+  }
+  const { db: _, ...deps } = depsOf(client, { log })
+  const settle = settling(deps, () => ((failures -= 1) < 0 ? { ...db, close } : failing))
+  for (let times = 0; times < 2; times += 1) {
+    const failure = await settle(0, false).catch((error: unknown) => error)
+    expect(databaseFault(failure)?.problems[0]?.code).toBe('database_unavailable')
+  }
+  expect(said).toEqual([expect.stringContaining('cannot be settled: Error: no such number')])
+  await settle(0, false)
+  expect(await found(client)).toEqual(SETTLED)
+  // The others had their time long ago, and write.
+  expect(said.filter((text) => /met the new database server later/.test(text))).toHaveLength(1)
+})
+
+test('more identifiers than there are cannot be skipped', async () => {
+  await takeOver()
+  const { id } = (await listFailovers(db.unscoped))[0]!
+  for (const count of [2n ** 53n, 2n ** 62n])
+    await expect(skipFurther(db.unscoped, id, count)).rejects.toMatchObject({ code: '22003' })
+  await skipFurther(db.unscoped, id, 2_000_000n)
+  const [before = 0, after = 0] = (await listFailovers(db.unscoped))[0]?.skipped['customers_customer_id_seq'] ?? []
+  expect(after - before).toBe(2_000_000)
 })
 
 test('a commit that does not wait for the disk is no evidence of a loss', async () => {

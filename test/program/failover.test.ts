@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../src/features/accounts/actions.ts'
@@ -180,11 +181,23 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   // No money moves until somebody has looked.
   expect((await client.get(`/v1/gateways/${gatewayID}`)).body.HeldFor).toBe('failover')
   expect((await client.post(`/v1/invoices/${charged.invoiceID}/collect`)).body.Errors[0].Code).toBe('gateway_held')
+  // As a process does that told of its numbers after others had begun to write.
+  await onServer(
+    standby,
+    `insert into perennial.failover_notes (account_id, failover_id, process_id, position, kind, operation, record_type, record_id, number, sent_at, answered_at, state)
+       select ${account.id}, max(failover_id), gen_random_uuid(), 1, 'change', 'billingRun', 'invoices', '1', '${next.invoiceNum}', now(), now(), 'lost' from perennial.failovers`,
+  )
   const told = await runProgram(['after-failover', '--json'], env)
   expect(told.code, told.err).toBe(0)
   const listed = JSON.parse(told.out)
   expect(listed).toMatchObject({ Lossy: true, Timeline: 2 })
-  const records = listed.Records as { Operation: string; Type: string; ID: string; State: string }[]
+  const records = listed.Records as {
+    Operation: string
+    Type: string
+    ID: string
+    State: string
+    NumberNowOf: number | null
+  }[]
   const idsOf = (operation: string) =>
     records.filter(({ Operation }) => Operation === operation).map(({ ID }) => Number(ID))
   expect(idsOf('addCustomer')).toEqual(lost)
@@ -193,6 +206,9 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
     Type: 'invoices',
     Number: String(lostInvoice.invoiceNum),
   })
+  expect(records.filter(({ NumberNowOf }) => NumberNowOf !== null)).toMatchObject([
+    { Operation: 'billingRun', NumberNowOf: next.invoiceID },
+  ])
   const there = await onServer(standby, 'select customer_id::int as id from perennial.customers')
   const kept = new Set(there.map(({ id }) => id))
   expect(lost.filter((id) => kept.has(id))).toEqual([])
@@ -271,7 +287,10 @@ test('a standby that acknowledges nothing: writes are refused before they begin,
   })
   const said: string[] = []
   const say = (text: string) => void said.push(text)
-  const opened = await open(urlOf(primary, standby), DATA_DIR, { debug: quiet, info: say, warn: say, error: say })
+  // One address, which leads to another machine later.
+  const address = join(primary, '..', 'address')
+  symlinkSync(primary, address)
+  const opened = await open(urlOf(address), DATA_DIR, { debug: quiet, info: say, warn: say, error: say })
   const { app, db } = await startTestService({ db: opened.db, connection: opened.connection, key })
   const client = clientOf(app, account.id, account.secret)
   expect((await customer(client)).status).toBe(201)
@@ -300,6 +319,8 @@ test('a standby that acknowledges nothing: writes are refused before they begin,
   expect((await again(() => customer(client))).status).toBe(201)
   await stopServer(primary)
   await promote(standby)
+  rmSync(address)
+  symlinkSync(standby, address)
   expect((await again(() => customer(client))).status).toBe(201)
   expect(said.filter((text) => /no standby acknowledges/.test(text))).toHaveLength(1)
   expect(said.join('\n')).toMatch(/has all that was acknowledged before/)

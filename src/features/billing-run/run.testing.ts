@@ -77,8 +77,10 @@ export const startSharingProcess = (wish: {
   run: bigint
   chunk: number
   sliceSize: number
+  /** Time of its machine's clock; left out: that of this one. */
+  realNow?: number
 }): KillableWorker =>
-  startProcess(SHARED, { ...wish, account: String(wish.account), run: String(wish.run), realNow: Date.now() })
+  startProcess(SHARED, { realNow: Date.now(), ...wish, account: String(wish.account), run: String(wish.run) })
 
 /** A process of its own that moves a clock and tells each day that is done. */
 export const startClockProcess = (wish: { connection: Connection; account: bigint; to: Instant }): KillableWorker =>

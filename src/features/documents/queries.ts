@@ -56,3 +56,12 @@ export const listInvoiceHeads = (db: Queryable, account: AccountId, ids: readonl
   db.rows<{ id: InvoiceId; number: string | null; date: IsoDate }>(sql`
     select invoice_id as "id", number::text as "number", invoice_date as "date" from invoices
      where account_id = ${account} and invoice_id = any(${arrayLiteral(ids)}::bigint[])`)
+
+/** Lists the invoices and credit notes that have one of these numbers. */
+export const listDocumentsNumbered = (db: Queryable, account: AccountId, numbers: readonly string[]) =>
+  db.rows<{ number: string; id: Id }>(sql`
+    select number::text as "number", invoice_id as "id" from invoices
+     where account_id = ${account} and number = any(${arrayLiteral(numbers.filter((one) => /^\d{1,12}$/.test(one)))}::bigint[])
+    union all
+    select ref, negative_adjustment_id from negative_adjustments
+     where account_id = ${account} and ref = any(${arrayLiteral(numbers)}::text[])`)

@@ -6,6 +6,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { closeNotes } from '../../platform/failover/queries.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
 import { sendEvents } from '../events/queries.ts'
 import { recordChange } from '../events/record.ts'
@@ -107,7 +108,9 @@ export async function releaseGateway(
   context: RequestContext,
   { id }: Pick<Gateway, 'id'>,
 ): Promise<void> {
-  if ((await endHold(tx, id)).length > 0) await recorded(tx, context, 'gateway.updated', id)
+  if ((await endHold(tx, id)).length === 0) return
+  await closeNotes(tx, id)
+  await recorded(tx, context, 'gateway.updated', id)
 }
 
 /** Gives a new test account its sandbox; `now` is the account's own clock. */

@@ -38,6 +38,9 @@ export const TAKES_NO_WRITES = 'TAKES_NO_WRITES'
 /** Code of a connection that was given up, because its server was a primary before another one was promoted. */
 export const FORMER_PRIMARY = 'FORMER_PRIMARY'
 
+/** Code of a connection that was not begun, because of several servers one is silent and the others take no writes. */
+const ONE_IS_SILENT = 'ONE_IS_SILENT'
+
 const PROTOCOL_VIOLATION = '08P01'
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
@@ -58,6 +61,7 @@ const AWAY_CODES = new Set([
   READ_ONLY,
   TAKES_NO_WRITES,
   FORMER_PRIMARY,
+  ONE_IS_SILENT,
   '53300',
   '08000',
   '08001',
@@ -78,8 +82,20 @@ const AFTER_FAILURE = '25P02'
 export const connectionEnded = (why: string, code = '08006'): Error =>
   Object.assign(new Error(`connection terminated: ${why}`), { code })
 
+const SILENT = 'ETIMEDOUT'
+
 /** Makes the failure of a connection whose server is silent. */
-export const serverSilent = (): Error => connectionEnded('the database server gave no answer', 'ETIMEDOUT')
+export const serverSilent = (): Error => connectionEnded('the database server gave no answer', SILENT)
+
+/** Makes the failure of an address whose servers take no writes, as far as they answer. */
+export const oneIsSilent = (): Error =>
+  connectionEnded('no database server that answers takes writes, and one gives no answer', ONE_IS_SILENT)
+
+/** Reports whether the failure is that of a server that gives no answer, or of several of which one does not. */
+export const isSilence = (error: unknown): boolean => [SILENT, ONE_IS_SILENT].includes(asDriverError(error).code ?? '')
+
+/** Reports whether of several servers one gives no answer, and the others take no writes. */
+export const isOneSilent = (error: unknown): boolean => asDriverError(error).code === ONE_IS_SILENT
 
 /** Reports whether the error only follows from an earlier failure in its transaction. */
 export const isAfterFailure = (error: unknown): boolean => asDriverError(error).code === AFTER_FAILURE

@@ -5,7 +5,7 @@ import { Fault } from '../../kernel/fault.ts'
 import type { Config } from '../config.ts'
 import { Memory } from '../failover/memory.ts'
 import { holdingGateways } from '../failover/queries.ts'
-import { meetAndSettle, type SettleDeps } from '../failover/settle.ts'
+import { meetAndSettle, type SettleDeps, settling } from '../failover/settle.ts'
 import { dataFolderAt, hasDatabase, restoredMarkOf } from '../postgres/data-folder.ts'
 import type { EmbeddedConnection } from '../postgres/connection.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
@@ -17,13 +17,13 @@ import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.
 import { shownServer } from './addresses.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
-import { isAnswer, isReadOnly } from './failures.ts'
+import { isAnswer, isOneSilent, isReadOnly } from './failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from './granted.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
 import { listPending, migrate, readMigrations } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
-import { ServerClient } from './server-client.ts'
+import { findPrimary, ServerClient } from './server-client.ts'
 import { serversFor } from './servers.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
@@ -108,7 +108,13 @@ export async function connectedBefore<T>(
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { databaseUrl } = config
-  if (databaseUrl !== undefined) return reached(config, () => work({ connectionString: databaseUrl }))
+  if (databaseUrl !== undefined) {
+    const connection = { connectionString: databaseUrl }
+    return reached(config, async () => {
+      await findPrimary(clientConfig(connection, undefined))
+      return work(connection)
+    })
+  }
   const { connection, stop } = await joinOrStart(config, log)
   return work(connection).finally(stop)
 }
@@ -146,6 +152,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
   const home = await findHome(config, options.ownership, options.log)
   try {
     const isEmbedded = config.databaseUrl === undefined
+    if (!isEmbedded) await reached(config, () => findPrimary(clientConfig(home.connection, undefined)))
     const hadCitus = await engineOf(config, home.connection, options.log)
     const roles = await reached(config, () => prepareRoles(home.connection, { canLogIn: isEmbedded }))
     const folder = join(options.root, 'db', 'migrations')
@@ -165,7 +172,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const engine =
       hadCitus === undefined ? 'plain' : ((await engineOf(config, home.connection, options.log)) ?? 'plain')
     const schema = (await readMigrations(folder)).at(-1)?.version ?? 0
-    const memory = isEmbedded ? undefined : new Memory()
+    const memory = isEmbedded ? undefined : new Memory(options.realClock)
     const pool = { role: roles.app, engine, knows: schema, memory, ...options }
     const db = openPool(config, home.connection, pool)
     const processId = randomUUID()
@@ -226,15 +233,14 @@ async function prepare(
   const isEmbedded = config.databaseUrl === undefined
   await reached(config, () => checkServesAccounts(db, config))
   await reached(config, () => checkIsWhole(db, config, given))
-  const { system, timeline } = await meetAndSettle({ ...meeting, db }, null)
+  const servers = serversFor(clientConfig(home.connection, given.role))
+  // Where one address leads to the server of now, nobody here has asked the one before.
+  const wasSilent = servers.wasSilent || servers.addresses.length === 1
+  const { system, timeline } = await reached(config, () =>
+    meetAndSettle({ ...meeting, db }, { before: null, wasSilent }),
+  )
   if (!isEmbedded && system !== undefined && timeline !== undefined)
-    serversFor(clientConfig(home.connection, given.role)).settleFrom(
-      { system, timeline },
-      async (before, wasSilent) => {
-        const own = given.openSettling()
-        await meetAndSettle({ ...meeting, db: own }, before, wasSilent).finally(() => own.close())
-      },
-    )
+    servers.settleFrom({ system, timeline }, settling(meeting, given.openSettling))
   // Whoever held them died with the database: what they worked at can go on at once.
   if (home.isFresh) await deleteOldLeases(db, 'infinity')
   // Of a database that was carried here all records count as updated now, see decision 27.
@@ -336,6 +342,10 @@ export async function reached<T>(config: Config, work: () => Promise<T>): Promis
     if (!config.databaseUrl) throw error
     const { code, message } = error as { code?: string; message?: string }
     const server = shownServer(config.databaseUrl)
+    if (isOneSilent(error))
+      throw new StartFailure(
+        `Of the database servers at ${server} none that answers takes writes, and one gives no answer: check that it runs and can be reached, or promote a standby.`,
+      )
     if (isAnswer(error))
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. ${remedyFor(error as { code: string })}`,

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { steadyClock } from '../steady-clock.ts'
 import { outdated } from './admission.ts'
-import { isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
+import { isSilence, isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import {
   type ServerAnswer,
   type ServerIdentity,
@@ -18,6 +20,9 @@ import { cut, isWaitedOn, watchSilence } from './silence.ts'
 
 /** How long one of several servers may take to answer whether it takes writes. */
 const ASK_MS = 2_000
+
+/** How long a process that starts asks for the one that takes writes while one of several is silent. */
+const FIND_MS = 15_000
 
 /** How long connecting may take, to the first answer of the server's to a login. */
 const CONNECT_MS = 20_000
@@ -67,6 +72,7 @@ export class ServerClient extends pg.Client {
   readonly #servers: Servers
   /** Settings that the server reports automatically at the start of a session and at every change. */
   readonly #reported = new Map<string, string>()
+  #address = ''
   #identity = UNKNOWN
   #warnings = 0
 
@@ -98,9 +104,9 @@ export class ServerClient extends pg.Client {
     return this.#warnings
   }
 
-  /** Identity of the server, as far as it answers that. */
-  get identity(): ServerIdentity {
-    return this.#identity
+  /** The server, as far as it answers what it is. */
+  get server(): ServerAnswer {
+    return { address: this.#address, identity: this.#identity }
   }
 
   override connect(): Promise<this>
@@ -115,13 +121,14 @@ export class ServerClient extends pg.Client {
     const servers = this.#servers
     const address =
       servers.last ?? (servers.addresses.length === 0 ? this.host : (await chooseServer(this.#config)).address)
+    this.#address = address
     if (servers.addresses.length > 1) this.#leadTo(address)
     let isOpen = false
     const link = { cut: (reason: Error) => cut(this, reason), isWaiting: () => !isOpen || isWaitedOn(this) }
-    servers.begin(link)
+    servers.begin(link, address)
     this.once('end', () => servers.dismiss(link))
     try {
-      await this.#connectTo(address, link)
+      await this.#connectTo(link)
       isOpen = true
     } catch (error) {
       servers.dismiss(link)
@@ -133,7 +140,7 @@ export class ServerClient extends pg.Client {
     if (processID !== null) this.#config.onConnected?.(processID)
   }
 
-  async #connectTo(address: string, link: ServerLink): Promise<void> {
+  async #connectTo(link: ServerLink): Promise<void> {
     await super.connect()
     if (!this.#takesWrites())
       throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
@@ -141,7 +148,7 @@ export class ServerClient extends pg.Client {
       })
     this.#identity = await this.#askIdentity()
     if (this.#config.knows !== undefined) await this.#checkKnows(this.#config.knows)
-    this.#servers.admit(link, { address, identity: this.#identity })
+    this.#servers.admit(link, this.server)
     if (this.#config.isUngated !== true && !this.#isForReads()) await this.#servers.settledOn(this.#identity)
   }
 
@@ -192,13 +199,31 @@ export class ServerClient extends pg.Client {
 export const chooseServer = (config: ServerClientConfig): Promise<ServerAnswer> =>
   serversFor(config).choose((address) => askServer({ ...config, connectionString: address }))
 
+const AGAIN_MS = 500
+
+/**
+ * Finds the server that takes writes before the first connection to several: one that gives no answer may be it, on a machine that is busy or a standby that is
+ * being promoted, so all are asked again for a while. Throws if none is found.
+ */
+export async function findPrimary(config: ServerClientConfig, patienceMs = FIND_MS): Promise<void> {
+  const servers = serversFor(config)
+  const begunMs = steadyClock()
+  while (servers.addresses.length > 1 && servers.last === undefined)
+    try {
+      await chooseServer(config)
+    } catch (error) {
+      if (!isSilence(error) || steadyClock() - begunMs >= patienceMs) throw error
+      await delay(AGAIN_MS)
+    }
+}
+
 /** Asks one server. One that has not answered in time is given up. */
 async function askServer(config: ServerClientConfig & { connectionString: string }): Promise<ServerAnswer> {
   const client = new ServerClient(config)
   const limit = setTimeout(() => cut(client, serverSilent()), ASK_MS)
   try {
     await client.connect()
-    return { address: config.connectionString, identity: client.identity }
+    return client.server
   } finally {
     clearTimeout(limit)
     void client.end().catch(() => {})

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import { type ServerAnswer, Servers, UNKNOWN } from './servers.ts'
 
 const ADDRESS = 'postgres://me:never-shown@one,two,three/billing'
@@ -14,6 +15,7 @@ const answer = (address: string, timeline: number | null, system: string | null 
 })
 
 const away = (address: string) => Object.assign(new Error(`${address} is away`), { code: 'ECONNREFUSED' })
+const standby = (address: string) => Object.assign(new Error(`${address} is a standby`), { code: TAKES_NO_WRITES })
 
 /** Asks servers that answer so; all others are away. */
 const asking =
@@ -72,6 +74,88 @@ describe('the choice among servers that take writes', () => {
   })
 })
 
+describe('a server that is silent', () => {
+  const failing = (failures: Record<string, Error>, ...answers: ServerAnswer[]) => {
+    const ask = asking(...answers)
+    return async (address: string) => {
+      const failure = failures[address]
+      if (failure) throw failure
+      return ask(address)
+    }
+  }
+
+  test('may be the one that takes writes, so that is what is thrown where the others take none', async () => {
+    const servers = new Servers(ADDRESS)
+    await expect(servers.choose(failing({ [ONE]: serverSilent(), [TWO]: standby(TWO) }))).rejects.toMatchObject({
+      code: 'ONE_IS_SILENT',
+    })
+    // None has answered.
+    await expect(servers.choose(failing({ [ONE]: serverSilent() }))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+    await expect(servers.choose(failing({ [TWO]: standby(TWO) }))).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('was silent to whoever used it, for a minute and until the next one is settled; one that was not used says nothing', async () => {
+    let nowMs = 0
+    const servers = new Servers(ADDRESS, () => nowMs)
+    const told: boolean[] = []
+    servers.settleFrom({ system: 'ours', timeline: 1 }, async (_before, wasSilent) => {
+      told.push(wasSilent)
+      return undefined
+    })
+    await servers.choose(failing({ [THREE]: serverSilent() }, answer(ONE, 1)))
+    expect(servers.wasSilent).toBe(true)
+    nowMs = 60_000
+    expect(servers.wasSilent).toBe(false)
+    await servers.choose(failing({ [THREE]: serverSilent() }, answer(ONE, 1)))
+    expect(servers.wasSilent).toBe(false)
+    const moveTo = async (two: ServerAnswer, failures: Record<string, Error>) => {
+      await servers.choose(failing(failures, two))
+      await servers.settledOn(two.identity)
+    }
+    await moveTo(answer(TWO, 2), { [ONE]: serverSilent() })
+    await moveTo(answer(THREE, 3), { [ONE]: serverSilent() })
+    expect(told).toEqual([true, false])
+  })
+})
+
+describe('what is settled', () => {
+  test('is settled once for all who wait, again where it fails, and up to the server that a connection leads to', async () => {
+    const servers = new Servers(ADDRESS)
+    const begun: number[] = []
+    const ends: { settled(timeline?: number): void; failed(): void }[] = []
+    servers.settleFrom({ system: 'ours', timeline: 1 }, (before) => {
+      begun.push(before)
+      return new Promise((resolve, reject) =>
+        ends.push({ settled: resolve, failed: () => reject(new Error('not settled')) }),
+      )
+    })
+    const on = (timeline: number) => servers.settledOn(answer(TWO, timeline).identity)
+    await on(1)
+    const failing = [on(2), on(2)]
+    ends[0]?.failed()
+    expect(await Promise.allSettled(failing)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+    const [second, third] = [on(2), on(3)]
+    ends[1]?.settled()
+    await second
+    await expect.poll(() => begun).toEqual([1, 1, 2])
+    ends[2]?.settled(4)
+    await third
+    await on(4)
+    expect(begun).toEqual([1, 1, 2])
+  })
+
+  test('is begun as soon as a server of a higher timeline is found', async () => {
+    const servers = new Servers(ADDRESS)
+    const begun: number[] = []
+    servers.settleFrom({ system: 'ours', timeline: 1 }, async (before) => {
+      begun.push(before)
+      return undefined
+    })
+    await servers.choose(asking(answer(TWO, 2)))
+    expect(begun).toEqual([1])
+  })
+})
+
 describe('connections that are open', () => {
   test('are ended once their server is known for a former primary, by whoever finds that', () => {
     const servers = new Servers(ADDRESS)
@@ -91,10 +175,17 @@ describe('connections that are open', () => {
     servers.admit(restarted, { ...same, identity: { ...same.identity, startedAt: 'before' } })
     servers.admit(gone, answer(TWO, 3))
     servers.dismiss(gone)
-    const opened = link()
-    servers.begin(opened)
-    servers.cutOthers(same.identity)
-    expect([kept, restarted, gone, opened].map(({ cuts }) => cuts.length)).toEqual([0, 1, 0, 1])
+    const [opened, openedElsewhere] = [link(), link()]
+    servers.begin(opened, ONE)
+    servers.begin(openedElsewhere, TWO)
+    servers.cutOthers(same)
+    expect([kept, restarted, gone].map(({ cuts }) => cuts.length)).toEqual([0, 1, 0])
+    expect([opened, openedElsewhere].map(({ cuts }) => cuts.length)).toEqual([0, 1])
+    // One address alone may have led to another machine when it was opened.
+    const one = new Servers(ONE)
+    one.begin(opened, ONE)
+    one.cutOthers(same)
+    expect(opened.cuts).toHaveLength(1)
   })
 
   test('on which callers wait are ended where the server is silent, and those alone', () => {

@@ -1,6 +1,7 @@
 import type pg from 'pg'
+import { type SteadyClock, steadyClock } from '../steady-clock.ts'
 import { serversOf, shownServer } from './addresses.ts'
-import { connectionEnded, FORMER_PRIMARY, serverSilent } from './failures.ts'
+import { connectionEnded, FORMER_PRIMARY, isReadOnly, isSilence, oneIsSilent, serverSilent } from './failures.ts'
 
 /**
  * The servers of one address: which of them takes writes, and the connections of this process to them. A server is known by its system and by the
@@ -25,8 +26,14 @@ export interface ServerAnswer {
 /** Asks one server, by an address of it alone. Throws if it does not answer or takes no writes. */
 export type Ask = (address: string) => Promise<ServerAnswer>
 
-/** Settles what a failover has lost; `before` is the timeline up to which everything was settled, `wasSilent` whether the server before was frozen. */
-export type Settle = (before: number, wasSilent: boolean) => Promise<void>
+/**
+ * Settles what a failover has lost, and returns the timeline of the server on which it did, if that is known; `before` is the timeline up to which everything
+ * was settled, `wasSilent` whether the server before was frozen.
+ */
+export type Settle = (before: number, wasSilent: boolean) => Promise<number | undefined>
+
+/** How long the silence of a server counts: by then each process has noticed it. */
+const SILENCE_COUNTS_MS = 60_000
 
 /** A connection to one of the servers. */
 export interface ServerLink {
@@ -40,28 +47,47 @@ const formerPrimary = (address: string): Error =>
 
 const moved = (): Error => connectionEnded('another database server takes the writes')
 
+interface Settling {
+  settled: { system: string; timeline: number }
+  settle: Settle
+  under: Promise<void> | undefined
+}
+
+/** Server to which a connection leads. While it is opened there is no identity: one that is frozen takes connections, too, and answers nothing. */
+type Led = Pick<ServerAnswer, 'address'> & Partial<ServerAnswer>
+
 export class Servers {
   /** An address for each server. Empty where the driver's own settings name one. */
   readonly addresses: readonly string[]
-  /** By what their server has answered; undefined while they are opened: one that is frozen takes connections, too, and answers nothing. */
-  readonly #links = new Map<ServerLink, ServerAnswer | undefined>()
+  readonly #links = new Map<ServerLink, Led>()
   /** The highest timeline that was seen of each system. */
   readonly #timelines = new Map<string, number>()
   #last: string | undefined
+  /** As `#last`, also once that one is asked no more before others. */
+  #used: string | undefined
   #choosing: Promise<ServerAnswer> | undefined
   /** Former primaries that were named already. */
   readonly #named = new Set<string>()
   /** The place up to which everything is settled, and what settles a server of a higher timeline. */
-  #settling:
-    | { settled: { system: string; timeline: number }; settle: Settle; under: Promise<void> | undefined }
-    | undefined
-  /** The server before ended no connection: each process finds that out at a time of its own. */
-  wasSilent = false
+  #settling: Settling | undefined
+  readonly #steadyClock: SteadyClock
+  #silentAtMs: number | undefined
   /** Called with the address of each former primary, once. */
   onFormerPrimary: ((address: string) => void) | undefined
 
-  constructor(connectionString: string | undefined) {
+  constructor(connectionString: string | undefined, clock: SteadyClock = steadyClock) {
     this.addresses = connectionString === undefined ? [] : serversOf(connectionString)
+    this.#steadyClock = clock
+  }
+
+  /** The server that was used until now ended no connection: each process finds that out at a time of its own. */
+  get wasSilent(): boolean {
+    return this.#silentAtMs !== undefined && this.#steadyClock() - this.#silentAtMs < SILENCE_COUNTS_MS
+  }
+
+  /** Takes that the server which is used gives no answer. */
+  noteSilence(): void {
+    this.#silentAtMs = this.#steadyClock()
   }
 
   /** Returns the address of the server that took writes last; undefined if none is known. */
@@ -76,7 +102,8 @@ export class Servers {
 
   /**
    * Asks all servers at once, and returns the one that new connections go to. Rule: of those that take writes the highest timeline, among equals the
-   * one used last, else the first. Throws what the last of them answered if none does. Those who ask meanwhile wait for the same answer.
+   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else what the last of them answered.
+   * Those who ask meanwhile wait for the same answer.
    */
   choose(ask: Ask): Promise<ServerAnswer> {
     this.#choosing ??= this.#choose(ask).finally(() => (this.#choosing = undefined))
@@ -85,6 +112,11 @@ export class Servers {
 
   async #choose(ask: Ask): Promise<ServerAnswer> {
     const asked = await Promise.allSettled(this.addresses.map(ask))
+    const isSilent = (address: string, place: number) => {
+      const one = asked[place]
+      return one?.status === 'rejected' && isSilence(one.reason) && (this.#used ?? address) === address
+    }
+    if (this.addresses.some(isSilent)) this.noteSilence()
     const writing = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const { identity } of writing) this.#note(identity)
     const primaries = writing.filter((one) => !this.#isFormer(one))
@@ -97,31 +129,41 @@ export class Servers {
     const [chosen] = primaries
     if (!chosen) {
       if (writing[0]) throw formerPrimary(writing[0].address)
-      throw asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])).at(-1)
+      const failures = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+      const silence = failures.find(isSilence)
+      throw silence && failures.some(isReadOnly) ? oneIsSilent() : (silence ?? failures.at(-1))
     }
-    this.#last = chosen.address
+    this.#last = this.#used = chosen.address
+    // At once, and not only before the first write: the others wait until each process has shown what it knows.
+    void this.settledOn(chosen.identity).catch(() => {})
     return chosen
   }
 
   /** Lets connections that may write to a server of a higher timeline wait until `settle` has ended. */
-  settleFrom(settled: { system: string; timeline: number }, settle: Settle): void {
+  settleFrom(settled: Settling['settled'], settle: Settle): void {
     this.#settling ??= { settled, settle, under: undefined }
   }
 
   /** Waits until the process may write to a server. Throws what `settle` throws; the next connection tries again. */
   async settledOn({ system, timeline }: ServerIdentity): Promise<void> {
     const state = this.#settling
-    if (!state || timeline === null || system !== state.settled.system || timeline <= state.settled.timeline) return
-    state.under ??= state
-      .settle(state.settled.timeline, this.wasSilent)
-      .then(() => void (state.settled = { system, timeline }))
-      .finally(() => (state.under = undefined))
-    await state.under
+    if (!state || timeline === null || system === null) return
+    // What is settled meanwhile may be a failover before this one.
+    while (system === state.settled.system && timeline > state.settled.timeline) {
+      state.under ??= this.#settle(state, { system, timeline }).finally(() => (state.under = undefined))
+      await state.under
+    }
   }
 
-  /** Takes up a connection that is being opened. */
-  begin(link: ServerLink): void {
-    this.#links.set(link, undefined)
+  async #settle(state: Settling, { system, timeline }: Settling['settled']): Promise<void> {
+    const met = await state.settle(state.settled.timeline, this.wasSilent)
+    state.settled = { system, timeline: Math.max(timeline, met ?? 0) }
+    this.#silentAtMs = undefined
+  }
+
+  /** Takes up a connection that is being opened to an address. */
+  begin(link: ServerLink, address: string): void {
+    this.#links.set(link, { address })
   }
 
   /** Takes up a connection to a server. Throws if that is a former primary. */
@@ -139,19 +181,25 @@ export class Servers {
     this.#links.delete(link)
   }
 
-  /** Ends every connection to another server than this one, or to it before it started anew, and those of which it is not known yet where they lead. */
-  cutOthers({ system, startedAt }: ServerIdentity): void {
-    this.#cut(moved(), (_, answer) => answer?.identity.system !== system || answer.identity.startedAt !== startedAt)
+  /**
+   * Ends every connection to another server than this one, or to it before it started anew. Of those that are being opened the ones to its address stay, if
+   * there are several: one address alone may have led elsewhere when they began.
+   */
+  cutOthers({ address, identity: { system, startedAt } }: ServerAnswer): void {
+    const isNamed = this.addresses.length > 1
+    this.#cut(moved(), ({ identity, address: led }) =>
+      identity ? identity.system !== system || identity.startedAt !== startedAt : !isNamed || led !== address,
+    )
   }
 
   /** Ends every connection on which somebody waits, those that are being opened among them. */
   cutWaiting(): void {
-    this.#cut(serverSilent(), (link) => link.isWaiting())
+    this.#cut(serverSilent(), (_, link) => link.isWaiting())
   }
 
-  #cut(reason: Error, isMeant: (link: ServerLink, answer: ServerAnswer | undefined) => boolean): void {
-    for (const [link, answer] of this.#links) {
-      if (!isMeant(link, answer)) continue
+  #cut(reason: Error, isMeant: (led: Led, link: ServerLink) => boolean): void {
+    for (const [link, led] of this.#links) {
+      if (!isMeant(led, link)) continue
       this.#links.delete(link)
       link.cut(reason)
     }
@@ -161,10 +209,10 @@ export class Servers {
   #note({ system, timeline }: ServerIdentity): void {
     if (system === null || timeline === null || timeline <= (this.#timelines.get(system) ?? 0)) return
     this.#timelines.set(system, timeline)
-    this.#cut(moved(), (_, answer) => answer !== undefined && this.#isFormer(answer))
+    this.#cut(moved(), ({ identity }) => identity !== undefined && this.#isFormer({ identity }))
   }
 
-  #isFormer({ identity: { system, timeline } }: ServerAnswer): boolean {
+  #isFormer({ identity: { system, timeline } }: Pick<ServerAnswer, 'identity'>): boolean {
     return system !== null && timeline !== null && timeline < (this.#timelines.get(system) ?? 0)
   }
 

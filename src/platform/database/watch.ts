@@ -10,7 +10,7 @@ import { DATABASE_MARK } from './mark.ts'
 import { ClockComparison, type ClockLog, type Clocks } from './clock-offset.ts'
 import { type Admission, type SchemaAnswer } from './admission.ts'
 import { chooseServer, ServerClient, type ServerClientConfig } from './server-client.ts'
-import { type ServerIdentity, type Servers, serversFor, UNKNOWN } from './servers.ts'
+import { type ServerAnswer, type ServerIdentity, type Servers, serversFor, UNKNOWN } from './servers.ts'
 import { bytesReceived, cut } from './silence.ts'
 import { sql, type Statement } from './sql.ts'
 
@@ -133,7 +133,7 @@ export class Watch {
   #opening: Promise<void> | undefined
   /** The statement before has been answered. */
   #before: Promise<void> = Promise.resolve()
-  #identity: ServerIdentity | undefined
+  #server: ServerAnswer | undefined
   #readiness: Readiness = NOT_ANSWERED
   #timer: NodeJS.Timeout | undefined
   #looks = 0
@@ -334,16 +334,19 @@ export class Watch {
 
   /** Ends the connections to the server that was used until now, if another one answers, or the same one after a start. */
   #judge(): void {
-    const [before, now] = [this.#identity, this.#client?.identity]
-    this.#identity = now
-    if (!before || !now || (before.system === now.system && before.startedAt === now.startedAt)) return
+    const [before, now] = [this.#server, this.#client?.server]
+    this.#server = now
+    if (!before || !now) return
+    const [was, is] = [before.identity, now.identity]
+    if (was.system === is.system && was.startedAt === is.startedAt) return
     this.#servers.cutOthers(now)
     // Also where nothing is asked here: others wait until each process has shown what it knows.
-    void this.#servers.settledOn(now).catch(() => {})
+    void this.#servers.settledOn(is).catch(() => {})
     this.#readiness = { ...this.#readiness, moves: this.#readiness.moves + 1 }
     this.#clocks.forget()
-    const isSame = before.system === now.system && before.timeline === now.timeline
-    const timeline = now.timeline === null ? '' : ` (timeline ${now.timeline})`
+    // A copy of the server elsewhere may have its timeline, too.
+    const isSame = was.system === is.system && was.timeline === is.timeline && before.address === now.address
+    const timeline = is.timeline === null ? '' : ` (timeline ${is.timeline})`
     this.#settings.log?.info(
       `${isSame ? 'the database server was started anew' : 'another database server takes the writes now'}: ${this.#where()}${timeline}; connections from before were ended`,
     )
@@ -371,8 +374,10 @@ export class Watch {
         )
       isReported = true
     }
-    this.#servers.wasSilent = this.#silentMs >= SILENT_MS
-    if (this.#servers.wasSilent) report('does not answer')
+    if (this.#silentMs >= SILENT_MS) {
+      this.#servers.noteSilence()
+      report('does not answer')
+    }
     if (client) cut(client, connectionEnded('the watch gave it up'))
     const failed = (error: unknown) => {
       if (isAnswer(error)) answeredAtMs = steadyClock()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Memory, type TimelineEnd } from './memory.ts'
+import { steadyClock } from '../steady-clock.ts'
 import { underWay } from './under-way.ts'
 
 const SERVER = { system: 'one', startedAt: 'then', timeline: 1 }
@@ -108,6 +109,22 @@ test('a change is lost if its commit is, whatever the clock says, until its time
   memory.forgetCommits()
   expect(memory.evidence(1).commits).toEqual([])
   expect(found()).toEqual(['1 perhaps', '2 perhaps', '3 perhaps'])
+})
+
+test('what is noted after the machine slept is no earlier than it may be, before the next answer of the watch and after it', () => {
+  let aheadMs = 0
+  const memory = new Memory(() => steadyClock() + aheadMs)
+  const exchange = (atMs: number) =>
+    memory.noteExchange({ sentMs: atMs, answeredMs: atMs + 1, databaseMs: NOON + atMs + aheadMs }, SERVER, null)
+  exchange(0)
+  exchange(2_000)
+  aheadMs = 60_000
+  memory.beginEffect(charge('1'), 2_500).left()
+  memory.noteCommit(1n, [change('1')], 2_500, 2_501)
+  exchange(3_000)
+  memory.noteCommit(1n, [change('2')], 3_500, 3_501)
+  const states = memory.after(endAt(NOON + 61_000)).map(({ kind, id, state }) => `${kind} ${id} ${state}`)
+  expect(states.toSorted()).toEqual(['change 1 perhaps', 'change 2 lost', 'effect 1 perhaps'])
 })
 
 test('the last 2,000 commits are evidence', () => {

@@ -104,13 +104,28 @@ const TIMELINES_KEPT = 4
 /** By how much two clocks may drift from each other. */
 const DRIFT = 0.0005
 
+/** By how much the clock of the wall is ahead of the steady one, which stands still while the machine sleeps. */
+type WallAhead = () => number
+
 /** Bounds the database's clock by the last exchanges with it, whose moments are of the steady clock. */
 class Bounds {
   #exchanges: ClockExchange[] = []
+  readonly #wallAhead: WallAhead
+  /** As it was at the last exchange. */
+  #aheadMs = 0
+
+  constructor(wallAhead: WallAhead) {
+    this.#wallAhead = wallAhead
+  }
 
   note(exchange: ClockExchange): void {
+    const { sentMs, answeredMs, databaseMs } = exchange
+    const [earliest = databaseMs, latest = databaseMs] = [this.earliest(sentMs), this.#latestAwake(answeredMs)]
+    // Those from before the machine slept, or the server's clock was set, are of no use now.
+    if (earliest > databaseMs || latest < databaseMs) this.#exchanges = []
     this.#exchanges.push(exchange)
     if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift()
+    this.#aheadMs = this.#wallAhead()
   }
 
   forget(): void {
@@ -129,6 +144,12 @@ class Bounds {
 
   /** Returns the latest instant that a moment of the steady clock can be; undefined before the first exchange. */
   latest(steadyMs: number): number | undefined {
+    const found = this.#latestAwake(steadyMs)
+    // The machine may have slept since the last exchange.
+    return found === undefined ? undefined : found + Math.max(0, this.#wallAhead() - this.#aheadMs)
+  }
+
+  #latestAwake(steadyMs: number): number | undefined {
     let found: number | undefined
     for (const { sentMs, databaseMs } of this.#exchanges) {
       const at = databaseMs + (steadyMs - sentMs) + Math.abs(steadyMs - sentMs) * DRIFT
@@ -173,7 +194,7 @@ class Ring {
 export const NOT_REMEMBERED: EffectUnderWay = { left: () => {}, stayed: () => {} }
 
 export class Memory {
-  readonly #bounds = new Bounds()
+  readonly #bounds: Bounds
   #server = ''
   readonly #changes = new Ring()
   /** Of their own: many changes do not push out a charge. */
@@ -189,6 +210,11 @@ export class Memory {
   #seen: { timeline: number; position: string }[] = []
   /** The last lossy failover: when it was settled, and what takes changes that are noted later though they began before. */
   #failover: { settledMs: number; noteLater: (change: Missing) => void } | undefined
+
+  /** Without the clock of the wall nobody knows whether the machine slept. */
+  constructor(realClock?: () => number) {
+    this.#bounds = new Bounds(realClock ? () => realClock() - steadyClock() : () => 0)
+  }
 
   /** Takes an answer of the watch. */
   noteExchange(exchange: ClockExchange, { system, startedAt, timeline }: ServerIdentity, flushed: string | null): void {

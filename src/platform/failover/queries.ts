@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
-import type { Database } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import type { Database, Queryable, Transaction } from '../database/database.ts'
+import { fragment, sql } from '../database/sql.ts'
 import type { Figure } from '../metrics.ts'
 import type { Missing, ServerKnowledge } from './memory.ts'
 
@@ -35,6 +35,8 @@ export type Met =
       bytesLost: number | null
       /** How long others may take to call, from now on. */
       waitMs: number
+      /** By how much this process called after the first that worked on the server before. */
+      lateMs: number
     }
 
 /** A process that meets a server. */
@@ -130,15 +132,29 @@ export interface FailoverNote {
   sentAt: Instant
   answeredAt: Instant
   state: 'lost' | 'perhaps'
-  /** When it was written down: later than the failover was met, where a process comes late. */
-  notedAt: Instant
 }
 
+const NOTE = fragment`account_id as "account", kind, operation, record_type as "type", record_id as "id", number, gateway_id as "gatewayId",
+  sent_at as "sentAt", answered_at as "answeredAt", state`
+
 export const listFailoverNotes = (db: Unscoped, id: bigint) =>
+  db.rows<FailoverNote>(sql`select ${NOTE} from list_failover_notes(${id}::bigint)`)
+
+/**
+ * Lists what left through a gateway before failovers, and what these may have taken the record of, as far as nobody has looked at it: whatever holds the
+ * gateway now. A process that was frozen notes what it knows when others have long settled a failover.
+ */
+export const listOpenEffects = (db: Queryable, account: AccountId, gateway: Id) =>
   db.rows<FailoverNote>(sql`
-    select account_id as "account", kind, operation, record_type as "type", record_id as "id", number, gateway_id as "gatewayId", sent_at as "sentAt",
-           answered_at as "answeredAt", state, noted_at as "notedAt"
-      from list_failover_notes(${id}::bigint)`)
+    select ${NOTE} from failover_notes
+     where account_id = ${account} and gateway_id = ${gateway} and kind = 'effect' and closed_at is null
+     order by failover_id, sent_at, process_id, position`)
+
+/** Closes what is noted of a gateway: whoever releases it has looked. No instant is compared, because two servers have two clocks. */
+export const closeNotes = (tx: Transaction, gateway: Id) =>
+  tx.rows(sql`
+    update failover_notes set closed_at = moment()
+     where account_id = ${tx.account} and gateway_id = ${gateway} and closed_at is null returning 1 as "closed"`)
 
 /** Declares the last failover, or a restored copy, a lossy one; returns it. */
 export const declareLoss = (db: Unscoped): Promise<bigint> => db.value<bigint>(sql`select declare_loss() as "id"`)

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
+import { connectionEnded, isOutage, isUnavailable } from '../database/failures.ts'
+import type { Settle } from '../database/servers.ts'
 import { steadyClock } from '../steady-clock.ts'
 import type { Memory, ServerKnowledge, TimelineEnd } from './memory.ts'
 import {
@@ -17,8 +19,11 @@ import {
 
 const AGAIN_MS = 50
 
-/** How long the others may take to call. One whose server is frozen finds that out by its silence: two processes may differ by as long as a look and a question take. */
-const PATIENCE_MS = { gone: 3_000, silent: 6_000 }
+/**
+ * How long the others may take to call. One whose server is frozen finds that out by its silence: two processes may differ by as long as a look and a question
+ * take. One that starts then has looked for no silence, and may be the first here while all others still wait for an answer.
+ */
+const PATIENCE_MS = { gone: 3_000, silent: 6_000, startBesideSilent: 10_000 }
 
 export interface SettleLog {
   info(message: string): void
@@ -42,15 +47,22 @@ export interface SettleDeps {
 
 const NOTHING_KNOWN = { seen: null, lastSentMs: null, numbers: [], commits: [] }
 
+/** Origin of a process that meets a server. */
+export interface Origin {
+  /** The timeline that it worked on until now; null at a start. */
+  before: number | null
+  /** The server before was frozen. */
+  wasSilent?: boolean
+}
+
 /**
  * Meets the server, and returns its place once this process may write there: the others have had their time to show what they know, and where anything is
- * lost, identifiers, numbers and holds are done. Each step can be done again, by any process; `before` is the timeline that this one worked on until now,
- * null at a start; with `wasSilent` its server was frozen.
+ * lost, identifiers, numbers and holds are done. Each step can be done again, by any process.
  */
-export async function meetAndSettle(deps: SettleDeps, before: number | null, wasSilent = false): Promise<Met> {
+export async function meetAndSettle(deps: SettleDeps, { before, wasSilent = false }: Origin): Promise<Met> {
   const { db, processId, memory } = deps
   const evidence = before === null ? NOTHING_KNOWN : (memory?.evidence(before) ?? NOTHING_KNOWN)
-  const patienceMs = PATIENCE_MS[wasSilent ? 'silent' : 'gone']
+  const patienceMs = PATIENCE_MS[!wasSilent ? 'gone' : before === null ? 'startBesideSilent' : 'silent']
   const meet = (knows: ServerKnowledge) => meetServer(db.unscoped, { processId, before, patienceMs }, knows)
   const first = await meet(evidence)
   let met = first
@@ -66,7 +78,33 @@ export async function meetAndSettle(deps: SettleDeps, before: number | null, was
   if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, { ...met, lost: first.lost })
   if (isMine) memory?.forgetCommits()
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
+  // The others had waited for as long as they do, and write.
+  if (isMine && first.isOwnLoss && first.lateMs > patienceMs)
+    deps.log.error(
+      'this process met the new database server later than others waited for it: numbers of invoices and credit notes that it remembers may have been given again since; "perennial after-failover" names each of them',
+    )
   return met
+}
+
+/** Makes what settles a failover of a running process, on connections that `open` makes. Whatever fails there, nobody writes, and the next one tries again. */
+export function settling(deps: Omit<SettleDeps, 'db'>, open: () => Database): Settle {
+  let failure = ''
+  return async (before, wasSilent) => {
+    const db = open()
+    try {
+      const { timeline } = await meetAndSettle({ ...deps, db }, { before, wasSilent })
+      failure = ''
+      return timeline
+    } catch (error) {
+      if (isOutage(error) || isUnavailable(error)) throw error
+      if (String(error) !== failure)
+        deps.log.error(`nothing is written, because what the failover has lost cannot be settled: ${String(error)}`)
+      failure = String(error)
+      throw connectionEnded('what a failover has lost is not settled')
+    } finally {
+      await db.close()
+    }
+  }
 }
 
 /** Writes down what is missing, and from then on what began before and is noted only later. */
