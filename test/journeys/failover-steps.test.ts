@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as rest } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { steadyClock } from '../../src/platform/steady-clock.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
@@ -391,6 +392,26 @@ test('who is waited for is judged by the last commit that is here, and where som
   const meeting = { processId: randomUUID(), before: 0, patienceMs: 6_000 }
   const patient = await meetServer(db.unscoped, meeting, NOTHING)
   expect(patient.isMove && patient.waitMs).toBeGreaterThan(3_000)
+})
+
+test('no process writes before numbers are raised above those of each that calls in time, whatever it knows itself', async () => {
+  const client = await liveShop()
+  await takeOver()
+  await processSeen(30)
+  await owned('delete from failover_calls')
+  const next = async () => (await found(client)).counters
+  const ending = async (deps: SettleDeps, before: number | null) => {
+    await meetAndSettle(deps, { before })
+    return next()
+  }
+  const knowsNothing = { memory: undefined }
+  const first = ending(depsOf(client, knowsNothing), 0)
+  const starting = ending(depsOf(client, knowsNothing), null)
+  await rest(500)
+  // Its loss is known to nobody else.
+  const last = ending(depsOf(client), 0)
+  expect(await Promise.all([first, starting, last])).toEqual([1, 2, 3].map(() => SETTLED.counters))
+  await owned('delete from processes')
 })
 
 test('a number that callers have and that is still to be given here is a loss, whoever has given it', async () => {

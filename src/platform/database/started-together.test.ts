@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { ownProgram } from '../../../test/support/own-program.ts'
 import { listPending, migrate } from './migrations.ts'
 import { prepareRoles } from './roles.ts'
 
@@ -166,3 +169,39 @@ test('a migration that gets no lock within two seconds lets go of it, so that no
   expect(await migrated).toEqual(['0002_rolls.sql'])
   await Promise.all([service.end(), other.end()])
 })
+
+const MIGRATING = `
+import { migrate } from './migrations.ts'
+const { connection, owner, folder } = JSON.parse(process.argv[2])
+process.stdout.write((await migrate(connection, owner, folder)).join())`
+
+test.each([
+  ['wakes', 'SIGCONT', ['0002_rolls.sql', '']],
+  ['is gone', 'SIGKILL', ['', '0002_rolls.sql']],
+] as const)(
+  'of two that migrate one is frozen: the other waits, tells that, and goes on when the first %s',
+  async (_, signal, ran) => {
+    const { connection, owner, folder, numbered } = await databaseWithProcesses()
+    numbered('0002_rolls.sql', '-- least: 1\nalter table perennial.one add more int;')
+    const service = await connected(connection)
+    await service.query('begin; lock perennial.one in access share mode')
+    const program = ownProgram(MIGRATING, import.meta.url)
+    const frozen = spawn(process.execPath, [program, JSON.stringify({ connection, owner, folder })])
+    onTestFinished(() => void frozen.kill('SIGKILL'))
+    let printed = ''
+    frozen.stdout.on('data', (text: Buffer) => (printed += String(text)))
+    const ended = once(frozen, 'close')
+    const waits = `select from pg_locks where relation = 'perennial.one'::regclass and not granted`
+    await expect.poll(async () => (await service.query(waits)).rowCount, { interval: 10, timeout: 20_000 }).toBe(1)
+    frozen.kill('SIGSTOP')
+    const other = await new Promise<Promise<string[]>[]>((resolve) => {
+      const migrated = migrate(connection, owner, folder, { waits: () => resolve([migrated]) })
+    })
+    await service.query('commit')
+    frozen.kill(signal)
+    await ended
+    expect([printed, (await Promise.all(other)).flat().join()]).toEqual(ran)
+    expect((await service.query('select more from perennial.one')).rowCount).toBe(0)
+    await service.end()
+  },
+)

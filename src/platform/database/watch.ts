@@ -283,7 +283,10 @@ export class Watch {
           : AGREEING
       const server = { system: watched.system, startedAt: watched.startedAt, timeline: watched.timeline }
       const exchange = { sentMs: sentSteadyMs, answeredMs: steadyClock(), databaseMs: nowMs }
-      this.#settings.memory?.noteExchange(exchange, server, flushed)
+      if (this.#settings.memory?.noteExchange(exchange, server, flushed))
+        this.#settings.log?.error(
+          `the log of the database server ${this.#where()} ends before what was seen of it: a copy from before stands in its place, and what was acknowledged since may be missing: stop the service and run  perennial after-failover --lossy`,
+        )
       const waitsForStandby = (standbyWaitMs ?? 0) > STANDBY_WAIT_MS
       this.#reportStandby(waitsForStandby)
       this.#readiness = {

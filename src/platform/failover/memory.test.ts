@@ -127,6 +127,15 @@ test('what is noted after the machine slept is no earlier than it may be, before
   expect(states.toSorted()).toEqual(['change 1 perhaps', 'change 2 lost', 'effect 1 perhaps'])
 })
 
+test('a log that ends before what was seen of it is noticed once, on the same timeline of the same system alone', () => {
+  const memory = new Memory()
+  const note = (position: string, over: Partial<typeof SERVER> = {}) =>
+    memory.noteExchange({ sentMs: 0, answeredMs: 1, databaseMs: NOON }, { ...SERVER, ...over }, position)
+  const noted = [note('0/FF000000'), note('1/10'), note('1/10'), note('0/FF000001'), note('0/FF000001')]
+  expect(noted).toEqual([false, false, false, true, false])
+  expect([note('0/10', { timeline: 2 }), note('0/9', { timeline: 2, system: 'another' })]).toEqual([false, false])
+})
+
 test('the last 2,000 commits are evidence', () => {
   const memory = dated()
   for (let n = 1; n <= 4_500; n += 1) memory.noteCommit(1n, [], 10, 20, { transaction: String(n), position: n })

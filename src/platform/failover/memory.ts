@@ -159,6 +159,12 @@ class Bounds {
   }
 }
 
+/** Returns a position of the log, as PostgreSQL writes it, in bytes. */
+const bytesAt = (position: string): bigint => {
+  const [high = '0', low = '0'] = position.split('/')
+  return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
+}
+
 const bytesOf = ({ operation, id, number }: Remembered): number =>
   ENTRY_BYTES + operation.length + (id?.length ?? 0) + (number?.length ?? 0)
 
@@ -207,7 +213,7 @@ export class Memory {
   #committed = 0
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
   /** The position seen last on each of the last timelines. */
-  #seen: { timeline: number; position: string }[] = []
+  #seen: { system: string | null; timeline: number; position: string }[] = []
   /** The last lossy failover: when it was settled, and what takes changes that are noted later though they began before. */
   #failover: { settledMs: number; noteLater: (change: Missing) => void } | undefined
 
@@ -216,17 +222,29 @@ export class Memory {
     this.#bounds = new Bounds(realClock ? () => realClock() - steadyClock() : () => 0)
   }
 
-  /** Takes an answer of the watch. */
-  noteExchange(exchange: ClockExchange, { system, startedAt, timeline }: ServerIdentity, flushed: string | null): void {
+  /**
+   * Takes an answer of the watch. Returns whether the log of the server ends before what was seen of it: a copy from before stands in its place, with the
+   * same timeline.
+   */
+  noteExchange(
+    exchange: ClockExchange,
+    { system, startedAt, timeline }: ServerIdentity,
+    flushed: string | null,
+  ): boolean {
     // Another server has another clock.
     const server = `${system} ${startedAt}`
     if (server !== this.#server) this.#bounds.forget()
     this.#server = server
     this.#bounds.note(exchange)
-    if (timeline === null || flushed === null) return
+    if (timeline === null || flushed === null) return false
     const last = this.#seen.at(-1)
-    if (last?.timeline === timeline) last.position = flushed
-    else this.#seen = [...this.#seen.slice(1 - TIMELINES_KEPT), { timeline, position: flushed }]
+    if (last?.timeline !== timeline || last.system !== system) {
+      this.#seen = [...this.#seen.slice(1 - TIMELINES_KEPT), { system, timeline, position: flushed }]
+      return false
+    }
+    const isBefore = bytesAt(flushed) < bytesAt(last.position)
+    last.position = flushed
+    return isBefore
   }
 
   /**
