@@ -1,6 +1,5 @@
 import { createReadStream, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import pg from 'pg'
 import type { Connection } from '../../src/platform/database/database.ts'
 import type { ServerSettings } from '../../src/platform/postgres/settings.ts'
@@ -39,19 +38,42 @@ interface Line {
 
 const COST = /([\d.]+) s user, ([\d.]+) s system, [\d.]+ s elapsed/
 
-/** Returns the highest processor time of each statement of each database in milliseconds, by their texts; planning and running are counted apart. */
-export async function statementCosts(cluster: string): Promise<Map<string, Map<string, number>>> {
-  const found = new Map<string, Map<string, number>>()
-  const folder = join(cluster, FOLDER)
-  for (const name of readdirSync(folder).filter((file) => file.endsWith('.json')))
-    for await (const text of createInterface({ input: createReadStream(join(folder, name)) })) {
-      if (!text.includes(' STATISTICS"')) continue
-      const { dbname = '', detail = '', statement = '' } = JSON.parse(text) as Line
-      const [, user = '0', system = '0'] = COST.exec(detail) ?? []
-      const ofDatabase = found.get(dbname) ?? new Map<string, number>()
-      const ms = (Number(user) + Number(system)) * 1000
-      ofDatabase.set(statement, Math.max(ms, ofDatabase.get(statement) ?? 0))
-      found.set(dbname, ofDatabase)
+/** Reads what statements have cost, each time on from where the last reading ended. */
+export class StatementCosts {
+  readonly #folder: string
+  readonly #found = new Map<string, Map<string, number>>()
+  /** Of each file: how many bytes were read, and what came behind the last whole line. */
+  readonly #read = new Map<string, { bytes: number; rest: Buffer }>()
+
+  constructor(cluster: string) {
+    this.#folder = join(cluster, FOLDER)
+  }
+
+  /** Returns the highest processor time of each statement of a database in milliseconds, by their texts; planning and running are counted apart. */
+  async of(database: string): Promise<ReadonlyMap<string, number>> {
+    for (const name of readdirSync(this.#folder).filter((file) => file.endsWith('.json'))) await this.#readOn(name)
+    return this.#found.get(database) ?? new Map<string, number>()
+  }
+
+  async #readOn(name: string): Promise<void> {
+    let { bytes, rest } = this.#read.get(name) ?? { bytes: 0, rest: Buffer.alloc(0) }
+    for await (const piece of createReadStream(join(this.#folder, name), { start: bytes })) {
+      const text = Buffer.concat([rest, piece as Buffer])
+      const end = text.lastIndexOf('\n') + 1
+      for (const line of text.toString('utf8', 0, end).split('\n')) this.#note(line)
+      rest = text.subarray(end)
+      bytes += (piece as Buffer).length
     }
-  return found
+    this.#read.set(name, { bytes, rest })
+  }
+
+  #note(line: string): void {
+    if (!line.includes(' STATISTICS"')) return
+    const { dbname = '', detail = '', statement = '' } = JSON.parse(line) as Line
+    const [, user = '0', system = '0'] = COST.exec(detail) ?? []
+    const ofDatabase = this.#found.get(dbname) ?? new Map<string, number>()
+    const ms = (Number(user) + Number(system)) * 1000
+    ofDatabase.set(statement, Math.max(ms, ofDatabase.get(statement) ?? 0))
+    this.#found.set(dbname, ofDatabase)
+  }
 }
