@@ -1,45 +1,4 @@
 import { parseArgs } from 'node:util'
-import { benchBackup } from './backup.ts'
-import { benchBesideRun } from './beside-run.ts'
-import { benchBillingRun } from './billing-run.ts'
-import { benchCollect } from './collect.ts'
-import { benchCredit } from './credit.ts'
-import { benchDeepPage } from './deep-page.ts'
-import { benchSearch } from './search.ts'
-import { benchSince } from './since.ts'
-import { benchFailover } from './failover.ts'
-import { benchHistory } from './history.ts'
-import { benchIgnoredNames } from './ignored-names.ts'
-import { benchInvoice } from './invoice.ts'
-import { benchInvoiceList } from './invoice-list.ts'
-import { benchKills } from './kills.ts'
-import { benchMachines } from './machines.ts'
-import { benchMail } from './mail.ts'
-import { benchMailKill } from './mail-kill.ts'
-import { benchRunBesideMail } from './mail-run.ts'
-import { benchMoneyKill } from './money-kill.ts'
-import { benchMandates } from './mandates.ts'
-import { benchNeighbours } from './neighbours.ts'
-import { benchNight } from './night.ts'
-import { benchOutward } from './outward.ts'
-import { benchPage } from './page.ts'
-import { benchPayments } from './payments.ts'
-import { benchPdf } from './pdf.ts'
-import { benchRead } from './read.ts'
-import { benchExports } from './exports.ts'
-import { benchLongOperations } from './long-operations.ts'
-import { benchReports } from './reports.ts'
-import { benchResultFiles } from './result-files.ts'
-import { benchSeed } from './seed.ts'
-import { benchSepa } from './sepa.ts'
-import { benchSoak } from './soak.ts'
-import { benchStart } from './start.ts'
-import { benchStatements } from './statements.ts'
-import { benchUsage } from './usage.ts'
-import { benchVerify } from './verify.ts'
-import { benchWebhooks } from './webhooks.ts'
-import { benchWorkers } from './workers.ts'
-import { benchWrite } from './write.ts'
 
 /** npm run bench -- <name> [count | part] [--times n] [--components] [--shapes n] [--months n] [--smoke]; docs/performance.md says what each measures. */
 
@@ -62,59 +21,97 @@ const shapes = values.shapes === undefined ? {} : { shapes: Number(values.shapes
 const countOr = (ofSmoke: number) => Number(given ?? (isSmoke ? ofSmoke : MILLION))
 const nightCounts = () => (given ? [Number(given)] : isSmoke ? [100] : [1_000, 10_000])
 
+/** Each loads what it needs alone: all of them are most of the service. */
 const programs: Record<string, () => Promise<void>> = {
-  start: () => benchStart({ times, isSmoke }),
-  read: () => benchRead({ times, isSmoke }),
-  search: () => benchSearch({ count: countOr(2_000), times, isSmoke }),
-  since: () => benchSince({ count: countOr(20_000), times, isSmoke }),
-  'deep-page': () => benchDeepPage({ count: countOr(10_000), times, isSmoke }),
-  usage: () => benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
-  write: () => benchWrite({ times, isSmoke }),
-  invoice: () => benchInvoice({ times, isSmoke }),
-  'invoice-list': () => benchInvoiceList({ times, isSmoke }),
-  statements: () => benchStatements({ count: Number(given ?? (isSmoke ? 500 : 10_000)), times, isSmoke }),
-  collect: () => benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
-  reports: () => benchReports({ count: countOr(1_000), times, isSmoke }),
-  backup: () => benchBackup({ count: Number(given ?? (isSmoke ? 500 : 300_000)), times: Math.min(times, 3), isSmoke }),
-  exports: () => benchExports({ count: Number(given ?? (isSmoke ? 1_000 : 100_000)), times, isSmoke }),
-  'long-operations': () => benchLongOperations({ count: Number(given ?? (isSmoke ? 1_000 : 100_000)), times, isSmoke }),
-  credit: () => benchCredit({ times: Math.min(times, 3), isSmoke }),
-  'ignored-names': () => benchIgnoredNames({ times, isSmoke }),
-  mail: () => (given === 'run' ? benchRunBesideMail : benchMail)({ times: Math.min(times, 3), isSmoke }),
-  'mail-kill': () => benchMailKill({ times: Number(given ?? (isSmoke ? 2 : 50)) }),
-  webhooks: () => benchWebhooks({ times, isSmoke }),
-  'result-files': () => benchResultFiles({ times: Math.min(times, 3), isSmoke }),
-  outward: () => benchOutward({ times, isSmoke }),
-  page: () => benchPage({ times, isSmoke }),
-  payments: () => benchPayments({ times, isSmoke }),
-  pdf: () => benchPdf({ times, isSmoke }),
-  mandates: () => benchMandates({ times: Math.min(times, 3), isSmoke }),
-  neighbours: () => benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
-  night: () => benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
-  sepa: () => benchSepa({ times, isSmoke }),
-  machines: () =>
-    benchMachines({
+  start: async () => (await import('./start.ts')).benchStart({ times, isSmoke }),
+  read: async () => (await import('./read.ts')).benchRead({ times, isSmoke }),
+  search: async () => (await import('./search.ts')).benchSearch({ count: countOr(2_000), times, isSmoke }),
+  since: async () => (await import('./since.ts')).benchSince({ count: countOr(20_000), times, isSmoke }),
+  'deep-page': async () => (await import('./deep-page.ts')).benchDeepPage({ count: countOr(10_000), times, isSmoke }),
+  usage: async () => (await import('./usage.ts')).benchUsage({ times, isSmoke, ...(given ? { part: given } : {}) }),
+  write: async () => (await import('./write.ts')).benchWrite({ times, isSmoke }),
+  invoice: async () => (await import('./invoice.ts')).benchInvoice({ times, isSmoke }),
+  'invoice-list': async () => (await import('./invoice-list.ts')).benchInvoiceList({ times, isSmoke }),
+  statements: async () =>
+    (await import('./statements.ts')).benchStatements({
+      count: Number(given ?? (isSmoke ? 500 : 10_000)),
+      times,
+      isSmoke,
+    }),
+  collect: async () =>
+    (await import('./collect.ts')).benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
+  reports: async () => (await import('./reports.ts')).benchReports({ count: countOr(1_000), times, isSmoke }),
+  backup: async () =>
+    (await import('./backup.ts')).benchBackup({
+      count: Number(given ?? (isSmoke ? 500 : 300_000)),
+      times: Math.min(times, 3),
+      isSmoke,
+    }),
+  exports: async () =>
+    (await import('./exports.ts')).benchExports({
+      count: Number(given ?? (isSmoke ? 1_000 : 100_000)),
+      times,
+      isSmoke,
+    }),
+  'long-operations': async () =>
+    (await import('./long-operations.ts')).benchLongOperations({
+      count: Number(given ?? (isSmoke ? 1_000 : 100_000)),
+      times,
+      isSmoke,
+    }),
+  credit: async () => (await import('./credit.ts')).benchCredit({ times: Math.min(times, 3), isSmoke }),
+  'ignored-names': async () => (await import('./ignored-names.ts')).benchIgnoredNames({ times, isSmoke }),
+  mail: async () =>
+    given === 'run'
+      ? (await import('./mail-run.ts')).benchRunBesideMail({ times: Math.min(times, 3), isSmoke })
+      : (await import('./mail.ts')).benchMail({ times: Math.min(times, 3), isSmoke }),
+  'mail-kill': async () =>
+    (await import('./mail-kill.ts')).benchMailKill({ times: Number(given ?? (isSmoke ? 2 : 50)) }),
+  webhooks: async () => (await import('./webhooks.ts')).benchWebhooks({ times, isSmoke }),
+  'result-files': async () =>
+    (await import('./result-files.ts')).benchResultFiles({ times: Math.min(times, 3), isSmoke }),
+  outward: async () => (await import('./outward.ts')).benchOutward({ times, isSmoke }),
+  page: async () => (await import('./page.ts')).benchPage({ times, isSmoke }),
+  payments: async () => (await import('./payments.ts')).benchPayments({ times, isSmoke }),
+  pdf: async () => (await import('./pdf.ts')).benchPdf({ times, isSmoke }),
+  mandates: async () => (await import('./mandates.ts')).benchMandates({ times: Math.min(times, 3), isSmoke }),
+  neighbours: async () =>
+    (await import('./neighbours.ts')).benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
+  night: async () =>
+    (await import('./night.ts')).benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
+  sepa: async () => (await import('./sepa.ts')).benchSepa({ times, isSmoke }),
+  machines: async () =>
+    (await import('./machines.ts')).benchMachines({
       part: given ?? (isSmoke ? '0' : '10'),
       times: Number(values.times ?? (isSmoke ? 1 : 100)),
       isSmoke,
     }),
-  failover: () => benchFailover({ times, isSmoke }),
-  soak: () => benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
-  kills: () => benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
-  'money-kill': () => benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
-  seed: () => benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
-  workers: () => benchWorkers({ count: countOr(500), times, isSmoke }),
-  'billing-run': () => billingRun(),
-  'beside-run': () => benchBesideRun({ count: Number(given ?? (isSmoke ? 400 : 200_000)), times, isSmoke }),
-  verify: () => benchVerify({ count: Number(given ?? (isSmoke ? 600 : 300_000)), times, isSmoke }),
+  failover: async () => (await import('./failover.ts')).benchFailover({ times, isSmoke }),
+  soak: async () => (await import('./soak.ts')).benchSoak({ minutes: Number(given ?? (isSmoke ? 0.2 : 20)), isSmoke }),
+  kills: async () => (await import('./kills.ts')).benchKills({ times: Number(given ?? (isSmoke ? 2 : 30)), isSmoke }),
+  'money-kill': async () =>
+    (await import('./money-kill.ts')).benchMoneyKill({ times: Number(given ?? (isSmoke ? 1 : 50)) }),
+  seed: async () =>
+    (await import('./seed.ts')).benchSeed({ count: Number(given ?? (isSmoke ? 3 : 200)), times, isSmoke }),
+  workers: async () => (await import('./workers.ts')).benchWorkers({ count: countOr(500), times, isSmoke }),
+  'billing-run': billingRun,
+  'beside-run': async () =>
+    (await import('./beside-run.ts')).benchBesideRun({
+      count: Number(given ?? (isSmoke ? 400 : 200_000)),
+      times,
+      isSmoke,
+    }),
+  verify: async () =>
+    (await import('./verify.ts')).benchVerify({ count: Number(given ?? (isSmoke ? 600 : 300_000)), times, isSmoke }),
 }
 
 /** With months of history as many subscriptions as that history is long for are enough. */
-function billingRun(): Promise<void> {
+async function billingRun(): Promise<void> {
   const wish = { times, isSmoke, hasComponents: values.components, ...shapes }
-  if (values.months === undefined) return benchBillingRun({ ...wish, count: countOr(500) })
+  if (values.months === undefined)
+    return (await import('./billing-run.ts')).benchBillingRun({ ...wish, count: countOr(500) })
   const count = Number(given ?? (isSmoke ? 300 : 20_000))
-  return benchHistory({ ...wish, count, months: Number(values.months) })
+  return (await import('./history.ts')).benchHistory({ ...wish, count, months: Number(values.months) })
 }
 
 const program = programs[name ?? '']

@@ -21,6 +21,7 @@ const recordOfFloor = (callers: number): number => (callers >= 8 ? 0.6 : 0.4)
 const BULK_OF_FLOOR = 0.5
 const CALLERS = [1, 8, 32]
 const SUBSCRIPTIONS = 10_000
+const SUBSCRIPTIONS_OF_SMOKE = 1_000
 const BEGINS_ON = '2027-01-01'
 /** Subscriptions that share the reports of one bulk request: ten each. */
 const SHARERS = 1000
@@ -33,17 +34,20 @@ interface Sample {
   database: number
 }
 
+/** A service and how many subscriptions it has. */
+type Subject = Service & { subscriptions: number }
+
 /** Subscriptions of a component that counts calls, in an account whose clock stands in their first month, which the service has invoiced. */
-async function seed(service: Service): Promise<void> {
+async function seed(service: Subject): Promise<void> {
   await asOwner(service.connection, async (client) => {
     await client.query(CATALOGUE)
     await client.query(COMPONENTS)
-    for (const statement of newRecords(BEGINS_ON).split(';')) await client.query(statement, [SUBSCRIPTIONS])
+    for (const statement of newRecords(BEGINS_ON).split(';')) await client.query(statement, [service.subscriptions])
     for (const statement of ON_NEW_SUBSCRIPTIONS) await client.query(statement)
     await client.query(readFileSync(new URL('floor/usage.sql', import.meta.url), 'utf8'))
     await client.query('analyze')
   })
-  await billDay(service, BEGINS_ON, SUBSCRIPTIONS)
+  await billDay(service, BEGINS_ON, service.subscriptions)
   await moveClock(service.connection, '2027-01-15')
   await asOwner(service.connection, (client) => client.query('vacuum (analyze)'))
 }
@@ -51,16 +55,16 @@ async function seed(service: Service): Promise<void> {
 let reports = 0
 
 /** Reports usage of a subscription drawn at random, under an idempotency key of its own as every careful caller does. */
-function nextReport(authorization: string): string {
+function nextReport({ authorization, subscriptions }: Subject): string {
   reports += 1
-  const subscription = 1 + Math.floor(Math.random() * SUBSCRIPTIONS)
+  const subscription = 1 + Math.floor(Math.random() * subscriptions)
   const body = JSON.stringify({ componentID: 2, NumUnits: 1.5, UsageKey: `report ${reports}` })
   return httpSend('PUT', `/v1/subscriptions/${subscription}/components/recordusage`, authorization, body)
 }
 
-async function recordOverHttp(service: Service, callers: number, seconds: number): Promise<Sample> {
+async function recordOverHttp(service: Subject, callers: number, seconds: number): Promise<Sample> {
   const [node, database] = [service.nodeCpu(), service.databaseCpu()]
-  const next = () => nextReport(service.authorization)
+  const next = () => nextReport(service)
   const told = await drive({ port: service.port, callers, seconds, next, status: 204 })
   return {
     rate: told.answers / told.seconds,
@@ -111,7 +115,7 @@ async function turns(
 }
 
 async function measureRecord(
-  service: Service,
+  service: Subject,
   callers: number,
   options: { times: number; seconds: number },
 ): Promise<Verdict> {
@@ -119,7 +123,10 @@ async function measureRecord(
   const { floors, subjects } = await turns(
     service,
     times,
-    async () => ({ ...(await pgbench(service, SCRIPT, callers, seconds)), node: 0 }),
+    async () => ({
+      ...(await pgbench(service, SCRIPT, callers, seconds, { subscriptions: service.subscriptions })),
+      node: 0,
+    }),
     () => recordOverHttp(service, callers, seconds),
   )
   tellSamples(`${callers} callers`, 'pgbench', subjects, floors)
@@ -136,9 +143,9 @@ interface Bulk {
   entries: number
 }
 
-function bulkBody(turn: number, batch: number, entries: number): string {
+function bulkBody({ subscriptions }: Subject, turn: number, batch: number, entries: number): string {
   const Usage = Array.from({ length: entries }, (_, index) => ({
-    subscriptionID: 1 + ((batch * SHARERS + (index % SHARERS)) % SUBSCRIPTIONS),
+    subscriptionID: 1 + ((batch * SHARERS + (index % SHARERS)) % subscriptions),
     componentID: 2,
     NumUnits: 1.5,
     Date: '2027-01-15',
@@ -148,9 +155,9 @@ function bulkBody(turn: number, batch: number, entries: number): string {
 }
 
 /** Bodies are made beforehand: what a caller does is not measured. */
-async function bulkOverHttp(service: Service, turn: number, { batches, entries }: Bulk): Promise<Sample> {
+async function bulkOverHttp(service: Subject, turn: number, { batches, entries }: Bulk): Promise<Sample> {
   const requests = Array.from({ length: batches }, (_, batch) =>
-    httpSend('POST', '/v1/usage', service.authorization, bulkBody(turn, batch, entries)),
+    httpSend('POST', '/v1/usage', service.authorization, bulkBody(service, turn, batch, entries)),
   )
   const [node, database] = [service.nodeCpu(), service.databaseCpu()]
   const startedMs = performance.now()
@@ -165,9 +172,10 @@ async function bulkOverHttp(service: Service, turn: number, { batches, entries }
   }
 }
 
-async function copy(service: Service, program: string, turn: number, { batches, entries }: Bulk): Promise<Sample> {
+async function copy(service: Subject, program: string, turn: number, { batches, entries }: Bulk): Promise<Sample> {
   const before = service.databaseCpu()
-  const settings = { connection: service.connection, batches, entries, turn, subscriptions: SUBSCRIPTIONS }
+  const { connection, subscriptions } = service
+  const settings = { connection, batches, entries, turn, subscriptions }
   const child = run<{ seconds: number; cpu: number }>(program, settings)
   const { seconds, cpu } = await child.said
   await child.ended
@@ -175,7 +183,7 @@ async function copy(service: Service, program: string, turn: number, { batches, 
   return { rate: rows / seconds, node: cpu / rows, database: (service.databaseCpu() - before) / rows }
 }
 
-async function measureBulk(service: Service, times: number, bulk: Bulk): Promise<Verdict[]> {
+async function measureBulk(service: Subject, times: number, bulk: Bulk): Promise<Verdict[]> {
   const program = await bundled('floor/usage.ts')
   const { floors, subjects } = await turns(
     service,
@@ -200,7 +208,8 @@ async function measureBulk(service: Service, times: number, bulk: Bulk): Promise
 export async function benchUsage(options: { times: number; isSmoke: boolean; part?: string }): Promise<void> {
   const { times, isSmoke, part } = options
   if (!(await hasPgbench(options))) return
-  const service = await startService({ BOOTSTRAP_ACCOUNT_MODE: 'test' })
+  const started = await startService({ BOOTSTRAP_ACCOUNT_MODE: 'test' })
+  const service = { ...started, subscriptions: isSmoke ? SUBSCRIPTIONS_OF_SMOKE : SUBSCRIPTIONS }
   try {
     await tellMachine(service.connection)
     await seed(service)

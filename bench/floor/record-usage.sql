@@ -1,6 +1,6 @@
 -- Frozen on 2026-11-21: the statements of PUT /v1/subscriptions/{subscriptionID}/components/recordusage with one report under a key, for
 -- pgbench. Values that never change stand as they are.
-\set id random(1, 10000)
+\set id random(1, :subscriptions)
 \set key random(1, 1000000000000)
 begin;
 select set_config('app.account_id', '1', true), set_config('plan_cache_mode', 'force_generic_plan', true);

@@ -34,12 +34,13 @@ export async function hasPgbench({ isSmoke }: { isSmoke: boolean }): Promise<boo
   return false
 }
 
-/** Runs the statements of a file, prepared, with as many connections, as the service's own role. */
+/** Runs the statements of a file, prepared, with as many connections, as the service's own role; `variables` are those of the file. */
 export async function pgbench(
   service: Service,
   script: string,
   callers: number,
   seconds: number,
+  variables: Readonly<Record<string, number>> = {},
 ): Promise<PgbenchSample> {
   const { host, user, database } = service.connection
   const folder = mkdtempSync(join(tmpdir(), 'pgbench-'))
@@ -48,6 +49,7 @@ export async function pgbench(
     PGBENCH,
     [
       ...['--no-vacuum', '--protocol=prepared', '--jobs=1', `--client=${callers}`, `--time=${seconds}`],
+      ...Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`),
       ...['--log', `--log-prefix=${join(folder, 'log')}`],
       ...[`--file=${script}`, `--host=${host}`, `--username=${user}`, String(database)],
     ],

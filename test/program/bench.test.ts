@@ -56,7 +56,8 @@ const PROGRAMS = [
 const FURTHER = ['machines', 'mail run', 'billing-run --months 2', 'beside-run', 'workers']
 const RUN = process.env['BENCH_ALL'] ? [...PROGRAMS, ...FURTHER] : PROGRAMS
 
-const MAIN = join(ROOT, 'node_modules', '.cache', `perennial-bench-${process.pid}.mjs`)
+/** Inside the project, where packages are found. */
+const BUILT = join(ROOT, 'node_modules', '.cache', `perennial-bench-${process.pid}`)
 
 /** Files that lie beside a program are found from where it stood. */
 const places: Plugin = {
@@ -71,16 +72,23 @@ const places: Plugin = {
 // Translating the sources for each would take a good part of the time.
 beforeAll(async () => {
   const how = { bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external' } as const
-  await build({ entryPoints: [join(ROOT, 'bench/main.ts')], outfile: MAIN, ...how, plugins: [places] })
+  await build({
+    entryPoints: [join(ROOT, 'bench/main.ts')],
+    outdir: BUILT,
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    ...how,
+    plugins: [places],
+  })
 })
-afterAll(() => rmSync(MAIN, { force: true }))
+afterAll(() => rmSync(BUILT, { recursive: true, force: true }))
 
 test.concurrent.for(RUN)(
   'the benchmark %s runs to its end in its small form',
   async (name, { expect, onTestFinished }) => {
     const { code, err, out } = await startProcess(
       process.execPath,
-      [MAIN, ...name.split(' '), '--smoke'],
+      [join(BUILT, 'main.mjs'), ...name.split(' '), '--smoke'],
       // Neither a disk nor a first start is measured here.
       { BENCH_FOLDER: roomyParent(), BENCH_FROM: inject('started').path, BENCH_KEY: inject('started').key },
       onTestFinished,
