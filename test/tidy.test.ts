@@ -277,7 +277,10 @@ describe('SQL', () => {
     const physical = tables.filter((name) => /_(?:rows|packs|templates)$|_template_/.test(name))
     expect(physical).toContain('charge_rows')
     const rooms = physical.map((name) => {
-      const naming = SOURCES.filter((path) => new RegExp(`\\b${name}\\b`).test(textOf(path)))
+      // What Citus is sent in the place of their defaults is no record.
+      const naming = SOURCES.filter(
+        (path) => path !== 'src/platform/database/parts-at-home.ts' && new RegExp(`\\b${name}\\b`).test(textOf(path)),
+      )
       const of = naming.map((path) => (layerOf(path) === 'features' ? featureOf(path) : layerOf(path)))
       return { name, of: new Set(of) }
     })

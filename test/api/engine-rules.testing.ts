@@ -19,9 +19,8 @@ export interface Judged {
   accountParameters: ReadonlySet<number>
 }
 
-/** Kinds of entries of a query's list that stand for rows: of a relation, and of another part of the statement. */
+/** The kind of entries of a query's list that stand for rows of a relation. */
 const RELATION = '0'
-const PART = '6'
 
 const SELECT = 1
 const UPDATE = 2
@@ -124,11 +123,11 @@ const isColumn = (node: TreeNode, place: number, column: number): boolean =>
   numberOf(node, 'varattno') === column &&
   numberOf(node, 'varlevelsup') === 0
 
-/** Whether a query reads functions and values alone: such a part is run where the statement arrives. */
-const readsNothing = (query: TreeNode): boolean =>
+/** Whether a query reads functions, values and other parts alone: such a part is run where the statement arrives. */
+const readsNoTable = (query: TreeNode): boolean =>
   isQuery(query) &&
   commandOf(query) === SELECT &&
-  [...nodesBelow(query)].every((node) => ![RELATION, PART].includes(String(first(node, 'rtekind'))))
+  [...nodesBelow(query)].every((node) => first(node, 'rtekind') !== RELATION)
 
 /** Calls of functions and operators below a value, by object identifier; without those of parts that `passes` over. */
 function* callsBelow(
@@ -173,7 +172,7 @@ export const RULES: Record<string, Rule> = {
 
   'a write calls nothing volatile': (one, { functions }) =>
     writesOf(one).flatMap((query) =>
-      [...callsBelow(query, readsNothing)].flatMap(({ id }) =>
+      [...callsBelow(query, readsNoTable)].flatMap(({ id }) =>
         functions.get(id)?.volatility === 'v' ? [`${functions.get(id)?.name}`] : [],
       ),
     ),
@@ -215,7 +214,7 @@ export const RULES: Record<string, Rule> = {
 
   'the time of a write is moment(), not of a column': (one, { functions }) =>
     writesOf(one).flatMap((query) => {
-      const calls = [...callsBelow(query)].flatMap(({ id, node }) => {
+      const calls = [...callsBelow(query, readsNoTable)].flatMap(({ id, node }) => {
         const name = functions.get(id)?.name ?? ''
         if (/^(now|transaction_timestamp|statement_timestamp|clock_timestamp)$/.test(name)) return [name]
         return name === 'moment' && hasColumn(node) ? ['moment of a column'] : []

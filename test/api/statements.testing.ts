@@ -95,8 +95,9 @@ let calling = ''
 
 /** Hears a statement, and what is sent in its place where tables are distributed. */
 function hear(statement: Statement): void {
-  if (statement.isOfQuery) note(SCOPES.citus.inserting(statement), false)
-  note(statement, statement.isOfQuery === true)
+  const sent = SCOPES.citus.sent(statement)
+  if (sent !== statement) note(sent, false)
+  note(statement, sent !== statement)
 }
 
 function note({ text, values }: Statement, isPlainOnly: boolean): void {

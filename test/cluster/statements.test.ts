@@ -11,11 +11,15 @@ import { collectStatements } from '../api/statements.testing.ts'
 import { missingForCluster } from './servers.ts'
 
 /**
- * The judge of statements: each is executed for an account that is there, on a database of one server and on a distributed one, and comes to the same SQLSTATE.
+ * The judge of statements: each is executed for an account that is there, on a database of one server and on a distributed one, and comes to the same SQLSTATE. What its
+ * parts have is sent to no worker but the one of the account: a statement of one account works while any other is away.
  */
 
 const MISSING = missingForCluster()
 const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
+
+/** Files whose statements are about all accounts, though one of their values may be that of an account. */
+const OF_ALL_ACCOUNTS = ['platform/failover/queries.ts']
 
 /** No made-up value is this number. */
 const JUDGED = 404_000_000_404n
@@ -24,6 +28,8 @@ interface Judge {
   client: pg.Client
   engine: Engine
   account: bigint
+  /** Servers to which parts of the last statement were sent; the coordinator sends none to itself. */
+  sentTo: Set<string>
 }
 
 describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
@@ -36,6 +42,7 @@ describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
     const judges = await Promise.all([judgeOn(plain, 'plain'), judgeOn(distributed, 'citus')])
     afterAll(() => Promise.all(judges.map(({ client }) => client.end())))
     const { statements } = await collectStatements()
+    const home = await workerOf(distributed, JUDGED)
     const differing: string[] = []
     let judged = 0
     for (const [text, { file, isComplete, isPlainOnly, accountParameters }] of statements) {
@@ -47,6 +54,9 @@ describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
       }
       judged += 1
       const [here, there] = await Promise.all(judges.map((judge) => outcomeOf(judge, text, types, accountParameters)))
+      const isOfOne = accountParameters.size > 0 && !OF_ALL_ACCOUNTS.includes(file)
+      if (isOfOne && [...judges[1].sentTo].some((name) => name !== home))
+        differing.push(`what a part has is sent to other workers in ${file}: ${shortened(text)}`)
       if (here?.state === there?.state) continue
       differing.push(`${here?.state} became ${there?.state} (${there?.message}) in ${file}: ${shortened(text)}`)
     }
@@ -66,7 +76,28 @@ async function judgeOn(connection: Connection, engine: Engine): Promise<Judge> {
   )
   const client = new pg.Client(clientConfig(connection, APP_ROLE, 'work', SCOPES[engine]))
   await client.connect()
-  return { client, engine, account: JUDGED }
+  const sentTo = new Set<string>()
+  if (engine === 'citus') {
+    client.on('notice', ({ message }) => {
+      const [, server] = /^Subplan \S+ will be sent to (\S+)/.exec(message ?? '') ?? []
+      if (server !== undefined) sentTo.add(server)
+    })
+    await client.query(`set citus.log_intermediate_results = on; set client_min_messages = debug1`)
+  }
+  return { client, engine, account: JUDGED, sentTo }
+}
+
+/** Returns the server that holds an account, as Citus names it. */
+async function workerOf(connection: Connection, account: bigint): Promise<string | undefined> {
+  const found: string[] = []
+  await withOwner(connection, async (owner) => {
+    const { rows } = await owner.query<{ name: string }>(
+      `select nodename || ':' || nodeport as "name" from citus_shards where shardid = get_shard_id_for_distribution_column('perennial.accounts', $1::bigint)`,
+      [account],
+    )
+    found.push(...rows.map(({ name }) => name))
+  })
+  return found[0]
 }
 
 /** Runs work in a transaction of which nothing stays. */
@@ -102,6 +133,7 @@ const outcomeOf = (judge: Judge, text: string, types: string[], accountParameter
     const values = types.map((type, place) =>
       accountParameters.has(place + 1) ? String(judge.account) : valueOf(type),
     )
+    judge.sentTo.clear()
     try {
       await judge.client.query(text, values)
       return { state: 'done', message: '' }

@@ -75,13 +75,19 @@ export async function planDistribution(client: pg.ClientBase): Promise<PlannedTa
 
 const IS_DISTRIBUTED = `exists (select from pg_dist_partition p where p.logicalrelid = c.oid and p.partmethod in ('h', 'n'))`
 
-/** Distributes a table within the transaction of its caller. */
-const distributeTable = (client: pg.ClientBase, { name, kind }: Pick<PlannedTable, 'name' | 'kind'>) =>
-  client.query(
+/** Distributes a table within the transaction of its caller. Of one without a primary key whole rows are logged: else no shard of it could be moved while it is written. */
+async function distributeTable(client: pg.ClientBase, { name, kind }: Pick<PlannedTable, 'name' | 'kind'>) {
+  const table = `perennial.${pg.escapeIdentifier(name)}`
+  const { rowCount } = await client.query(`select from pg_index where indrelid = $1::regclass and indisprimary`, [
+    table,
+  ])
+  if (rowCount === 0) await client.query(`alter table ${table} replica identity full`)
+  await client.query(
     kind === 'reference'
-      ? `select create_reference_table('perennial.${pg.escapeIdentifier(name)}')`
-      : `select create_distributed_table('perennial.${pg.escapeIdentifier(name)}', 'account_id', colocate_with => '${name === FIRST ? 'none' : `perennial.${FIRST}`}')`,
+      ? `select create_reference_table('${table}')`
+      : `select create_distributed_table('${table}', 'account_id', colocate_with => '${name === FIRST ? 'none' : `perennial.${FIRST}`}')`,
   )
+}
 
 const countRows = async (client: pg.ClientBase, name: string): Promise<number> =>
   Number(

@@ -339,14 +339,14 @@ const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
 }
 
 /** Makes what runs the statements of a transaction that one request has for itself. */
-const partAlone = (client: pg.PoolClient, account: AccountId): SharedPart => ({
+const partAlone = (client: pg.PoolClient, account: AccountId, { sent }: Pick<Scopes, 'sent'>): SharedPart => ({
   rows: (statement) => {
     sendTogether(client)
-    return runRows(client, statement)
+    return runRows(client, sent(statement))
   },
   grouped: (ofMany, items) => {
     sendTogether(client)
-    return runRows(client, ofMany(account, items))
+    return runRows(client, sent(ofMany(account, items)))
   },
 })
 
@@ -375,8 +375,8 @@ async function transact<T>(
       if (!isAfterFailure(error)) failure ??= error
     })
   }
-  const gathered = settings.gathered && pipelineOn(client, account, [BEGIN])
-  const whole: SharedPart = gathered?.part() ?? partAlone(client, account)
+  const gathered = settings.gathered && pipelineOn(client, account, { before: [BEGIN], sent: scopes.sent })
+  const whole: SharedPart = gathered?.part() ?? partAlone(client, account, scopes)
   const savepoint = async <Done>(inner: () => Promise<Done>): Promise<Done> => {
     assert(!gathered, 'work that shares a transaction has no savepoint')
     sendTogether(client)
@@ -416,15 +416,14 @@ async function transact<T>(
       throw error
     }
   }
-  const sentFor = (statement: Statement) => (statement.isOfQuery ? scopes.inserting(statement) : statement)
   const statementsOf = ({ rows, grouped }: SharedPart): StatementsOfPart => ({
     ...BY_ROWS,
-    rows: <Row>(statement: Statement) => awaited(rows<Row>(sentFor(statement))),
+    rows: <Row>(statement: Statement) => awaited(rows<Row>(statement)),
     tryLock: async (name) => {
       const [row] = await awaited(name === settings.lock ? scoped : rows<{ taken: boolean }>(tryingLock(name)))
       return row?.taken === true
     },
-    send: (statement) => send(rows(sentFor(statement))),
+    send: (statement) => send(rows(statement)),
     grouped: (ofMany, items, isOf) => awaited(grouped(ofMany, items, isOf)),
     sendGrouped: (ofMany, items, refusals = {}) => send(refuseOn(grouped(ofMany, items), refusals)),
   })

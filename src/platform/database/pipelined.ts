@@ -37,9 +37,18 @@ export interface Pipelined {
   drop(): void
 }
 
+/** How statements leave. */
+interface Sending {
+  /** Executed in front of the first. */
+  before: readonly Statement[]
+  /** Returns what is sent in the place of a statement. */
+  sent(statement: Statement): Statement
+}
+
 /** Statements that wait for the program to wait. */
 class NextExchange {
   readonly #client: pg.ClientBase
+  readonly #sent: Sending['sent']
   #inFront: readonly Statement[]
   slots: Slot[] = []
   joints = new Map<OfMany<any>, JointSlot>()
@@ -47,9 +56,10 @@ class NextExchange {
   sent = 0
   isOver = false
 
-  constructor(client: pg.ClientBase, inFront: readonly Statement[]) {
+  constructor(client: pg.ClientBase, { before, sent }: Sending) {
     this.#client = client
-    this.#inFront = inFront
+    this.#inFront = before
+    this.#sent = sent
   }
 
   add(statement: () => Statement): Promise<any[]> {
@@ -67,7 +77,7 @@ class NextExchange {
     this.joints = new Map()
     this.sent += 1
     sendTogether(this.#client)
-    const statements = slots.map(({ statement }) => statement())
+    const statements = slots.map(({ statement }) => this.#sent(statement()))
     sendExchange(this.#client, { before: this.#inFront, statements }, (error, found) => {
       for (const [place, { resolve, reject }] of slots.entries()) {
         if (error) reject(error)
@@ -114,11 +124,11 @@ function partOf(next: NextExchange, account: AccountId): SharedPart {
 }
 
 /**
- * Gathers the statements of a connection; `before` are executed in front of the first of them. One exchange has one Sync, so the server answers all
+ * Gathers the statements of a connection. One exchange has one Sync, so the server answers all
  * of its statements at once and the program wakes up once for them. They fail together: the first failure is that of each.
  */
-export function pipelineOn(client: pg.ClientBase, account: AccountId, before: readonly Statement[]): Pipelined {
-  const next = new NextExchange(client, before)
+export function pipelineOn(client: pg.ClientBase, account: AccountId, sending: Sending): Pipelined {
+  const next = new NextExchange(client, sending)
   return {
     part: () => partOf(next, account),
     finish: () => {

@@ -1,3 +1,4 @@
+import { withPartsAtHome } from './parts-at-home.ts'
 import { fragment, sql, type Statement } from './sql.ts'
 
 /** Statements that set the account, and the settings, under which the statements behind them run. */
@@ -54,8 +55,8 @@ export interface Scopes {
    * record is in seem dearer to PostgreSQL where it does not know the identifier, so it would plan each read anew, for twice what the read costs.
    */
   lastingPlans: string | undefined
-  /** Returns the statement that is sent in the place of an insert of what a query reads, see `ofQuery`. */
-  inserting(statement: Statement): Statement
+  /** Returns the statement that is sent in the place of one of a transaction. */
+  sent(statement: Statement): Statement
   /** Reads take a begin in front of them and a commit behind them; else they are one transaction until Sync. */
   wrapsReads: boolean
   /** Asks for the names of the other servers that hold accounts, and which of them are reached; undefined where there is none. */
@@ -93,7 +94,7 @@ const PLAIN: Scopes = {
     values: [lockMs],
   }),
   lastingPlans: `select set_config('plan_cache_mode', 'force_generic_plan', false)`,
-  inserting: (statement) => statement,
+  sent: (statement) => statement,
   wrapsReads: false,
   nodes: undefined,
 }
@@ -110,6 +111,15 @@ const returningInsert = ({ name, text, values, isCounted }: Statement): Statemen
         values,
       }
     : { name: `${name}_returning`, text: `${text} returning 1`, values }
+
+/** Texts of statements as they are sent, by their names. */
+const atHome = new Map<string, string>()
+
+function insertingAtHome(statement: Statement): Statement {
+  let text = atHome.get(statement.name)
+  if (text === undefined) atHome.set(statement.name, (text = withPartsAtHome(statement.text)))
+  return text === statement.text ? statement : { ...statement, name: `${statement.name}_home`, text }
+}
 
 /**
  * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
@@ -134,7 +144,7 @@ const CITUS: Scopes = {
     values: [lockMs],
   }),
   lastingPlans: undefined,
-  inserting: returningInsert,
+  sent: (statement) => (statement.isOfQuery ? returningInsert(statement) : insertingAtHome(statement)),
   wrapsReads: true,
   nodes: sql`
     select nodename || ':' || nodeport as "name", coalesce(citus_check_connection_to_node(nodename, nodeport), false) as "isUp"
