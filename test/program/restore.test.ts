@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFi
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { foreignServer } from './foreign-server.ts'
-import { call, runProgram, serve, type Serving, startProgram, testFolder } from './program.ts'
+import { call, runProgram, serve, type Serving, startedFolder, startProgram, testFolder } from './program.ts'
 
 /** `perennial backup` of a service at work, and `perennial restore` of what it wrote. */
 
@@ -44,11 +44,7 @@ async function allCustomers(service: Serving, first: Serving): Promise<Set<numbe
 
 test('a backup under writes, restored elsewhere, holds every write that was acknowledged before it began', async () => {
   const folder = testFolder()
-  const [DATA_DIR, OTHER, file] = ['data', 'other', 'backup.tar'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [DATA_DIR, OTHER, file] = [startedFolder(), join(folder, 'other'), join(folder, 'backup.tar')]
   const first = await serve({ DATA_DIR })
   const writing = writeOn(first)
   await untilMoreThan(200, writing.acknowledged)
@@ -67,7 +63,7 @@ test('a backup under writes, restored elsewhere, holds every write that was ackn
   expect(await runProgram(['restore', file], { DATA_DIR: OTHER })).toMatchObject({ code: 0, err: '' })
   const verified = await runProgram(['verify', '--json'], { DATA_DIR: OTHER })
   expect(verified.code, verified.out).toBe(0)
-  const second = await serve({ DATA_DIR: OTHER })
+  const second = await serve({ DATA_DIR: OTHER }, ['--no-worker'])
   const restored = await allCustomers(second, first)
   expect(before.filter((id) => !restored.has(id))).toEqual([])
   // What came later is there or not; identifiers go on behind all of it.
@@ -83,14 +79,7 @@ test('a backup under writes, restored elsewhere, holds every write that was ackn
 
 test('what is cut, changed, elsewhere in use or of another kind is refused by name, and a missing key is named', async () => {
   const folder = testFolder()
-  const [DATA_DIR, OTHER, file] = ['data', 'other', 'backup.tar'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  const service = await serve({ DATA_DIR })
-  service.child.kill('SIGTERM')
-  expect(await service.ended).toMatchObject({ code: 0 })
+  const [DATA_DIR, OTHER, file] = [startedFolder(), join(folder, 'other'), join(folder, 'backup.tar')]
   const kept = readFileSync(join(DATA_DIR, 'encryption.key'), 'utf8')
   const made = await runProgram(['backup', file], { DATA_DIR })
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('The encryption key is not in it')])
@@ -129,12 +118,8 @@ test('what is cut, changed, elsewhere in use or of another kind is refused by na
 
 test('a restore that is killed half-way leaves nothing that a start takes for an empty database, and is done anew', async () => {
   const folder = testFolder()
-  const [DATA_DIR, OTHER, file] = ['data', 'other', 'backup.tar'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  const first = await serve({ DATA_DIR })
+  const [DATA_DIR, OTHER, file] = [startedFolder(), join(folder, 'other'), join(folder, 'backup.tar')]
+  const first = await serve({ DATA_DIR }, ['--no-worker'])
   expect(await runProgram(['backup', file, '--with-key'], { DATA_DIR })).toMatchObject({ code: 0 })
   const { child, ended } = startProgram(['restore', file], { DATA_DIR: OTHER })
   while (!existsSync(join(OTHER, 'postgres.restoring', 'base'))) await new Promise(setImmediate)
@@ -150,7 +135,7 @@ test('a restore that is killed half-way leaves nothing that a start takes for an
 
   expect(await runProgram(['restore', file], { DATA_DIR: OTHER })).toMatchObject({ code: 0, err: '' })
   expect(existsSync(join(OTHER, 'postgres.restoring'))).toBe(false)
-  const second = await serve({ DATA_DIR: OTHER })
+  const second = await serve({ DATA_DIR: OTHER }, ['--no-worker'])
   expect((await call(second, first, '/v1/account')).status).toBe(200)
 })
 

@@ -108,7 +108,7 @@ describe('start', () => {
   test('a given key that an account made before the first start keeps from being used is named, whatever the log is to hold', async () => {
     const env = { DATA_DIR: testFolder(), BOOTSTRAP_API_KEY: 'a-key-of-my-own-choice-0123456789', LOG_LEVEL: 'silent' }
     expect((await runProgram(['account', 'create', '--name', 'Early'], env)).code).toBe(0)
-    const service = await serve(env)
+    const service = await serve(env, ['--no-worker'])
     expect((await call(service, { account: 1, key: env.BOOTSTRAP_API_KEY }, '/v1/currencies')).status).toBe(401)
     service.child.kill('SIGTERM')
     const { err } = await service.ended
@@ -150,12 +150,12 @@ describe('a start that cannot be', () => {
       )
     await refused()
     expect(readdirSync(DATA_DIR)).toEqual([])
-    const first = await serve({ DATA_DIR })
+    const first = await serve({ DATA_DIR }, ['--no-worker'])
     first.child.kill('SIGTERM')
     await first.ended
     await refused()
     other.close()
-    await serve({ DATA_DIR })
+    await serve({ DATA_DIR }, ['--no-worker'])
   })
 
   test('says who uses the data folder when a service runs on it already', async () => {

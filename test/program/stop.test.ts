@@ -52,7 +52,7 @@ describe('stop', () => {
     const location = /"customerID":(\d+)/.exec(answer)?.[1]
     expect((await service.ended).code).toBe(0)
 
-    const again = await serve(env)
+    const again = await serve(env, ['--no-worker'])
     const kept = await call(again, service, `/v1/customers/${location}`)
     expect(kept.status).toBe(200)
   })
@@ -78,7 +78,7 @@ describe('stop', () => {
     const pressing = setInterval(() => service.child.kill('SIGINT'), 100)
     expect((await service.ended).code).toBe(130)
     clearInterval(pressing)
-    await serve(env)
+    await serve(env, ['--no-worker'])
   })
 
   test('a key that reaches the program twice, from the terminal and from npm, stops it as once', async () => {
@@ -160,6 +160,6 @@ test('the log says what starts and that it has stopped, and after a kill that th
   const second = await serve({ DATA_DIR })
   second.child.kill('SIGKILL')
   expect((await second.ended).err).not.toMatch(killed)
-  const third = await serve({ DATA_DIR })
+  const third = await serve({ DATA_DIR }, ['--no-worker'])
   expect(third.said.err).toMatch(killed)
 })

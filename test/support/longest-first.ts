@@ -8,6 +8,11 @@ const LONGEST = [
   'test/program/money-kill.test.ts',
   'test/program/start.test.ts',
   'test/program/collection-kill.test.ts',
+  'test/journeys/demo.test.ts',
+  'test/api/hostile.test.ts',
+  'src/features/verification/group-by-facts.test.ts',
+  'src/features/reminders/reminders.test.ts',
+  'test/journeys/pages-in-browser.test.ts',
 ]
 
 /** Sorts files as Vitest does, but those that take minutes before all others. */
