@@ -22,6 +22,10 @@ const EMBEDDED = ['src/platform/**/*.embedded.test.ts', 'test/program/**/*.test.
 /** Statements, `perennial distribute`, the service and servers that fail, on Citus. */
 const ON_CLUSTER = ['test/cluster/**/*.test.ts']
 
+/** By hand, see `test/cluster/wide.ts`. Of upgrades, and of what goes by engine, the stage has tests of its own. */
+const WIDE = process.env['CLUSTER_WIDE'] !== undefined
+const ON_CLUSTER_WIDE = ['src/features/**/*.test.ts', 'test/api/**/*.test.ts', 'test/journeys/**/*.test.ts']
+
 /** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */
 const PATIENCE = {
   testTimeout: 300_000,
@@ -74,10 +78,12 @@ export default defineConfig({
         plugins,
         test: {
           name: 'cluster',
-          include: ON_CLUSTER,
+          include: WIDE ? ON_CLUSTER_WIDE : ON_CLUSTER,
+          exclude: [...WITHOUT_DATABASE, ...EMBEDDED],
           globalSetup: ['test/cluster/global-setup.ts'],
           ...EACH_CORE,
           ...SEEDED,
+          setupFiles: [...SEEDED.setupFiles, 'test/cluster/keep-executed.ts'],
           ...PATIENCE,
           // A database with something in it is distributed twice over, and each statement is executed on two databases.
           testTimeout: 900_000,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
@@ -14,6 +15,7 @@ import {
   stopCluster,
   urlOf,
 } from './servers.ts'
+import { executedShare, readExecuted, WIDE } from './wide.ts'
 
 /** Starts one cluster for the run, with one distributed database: an account of its own for each test, since a database takes long to distribute. */
 
@@ -42,8 +44,26 @@ export default async function setup(project: TestProject) {
   })
   if (status !== 0) throw new Error(`the database could not be distributed: ${stderr}`)
   const { host = '', port = 0 } = new pg.Client(url)
-  project.provide('databaseServer', { host, port, user: 'postgres', distributed: DATABASE })
+  project.provide('databaseServer', {
+    host,
+    port,
+    user: 'postgres',
+    distributed: DATABASE,
+    isCloned: WIDE !== undefined,
+  })
   project.provide('databaseFolder', '')
   project.provide('cluster', cluster)
-  return () => stopCluster(cluster)
+  return async () => {
+    await stopCluster(cluster)
+    if (WIDE !== undefined) await tellShare(WIDE)
+  }
+}
+
+async function tellShare(folder: string): Promise<void> {
+  const { share, missed } = await executedShare(readExecuted(folder))
+  const list = join(folder, 'not-executed.txt')
+  writeFileSync(list, missed.join('\n'))
+  console.log(
+    `Executed on Citus so far: ${(100 * share).toFixed(1)} % of the collected statements. The others: ${list}`,
+  )
 }

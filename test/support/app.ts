@@ -22,6 +22,7 @@ import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import type { Engine } from '../../src/platform/database/scoped-query.ts'
 import { KeyRing } from '../../src/platform/envelope/key-ring.ts'
 import { envelopeUnder } from '../../src/platform/envelope/open.ts'
+import type { Cluster } from '../cluster/servers.ts'
 import { TEST_KEY } from './envelope.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
 
@@ -67,33 +68,63 @@ const cloned: { file: string; database: string }[] = []
  * dropped, unless KEEP_DATABASE is set.
  */
 export async function createTestDatabase(): Promise<Connection> {
-  const { distributed, ...server } = inject('databaseServer')
-  if (distributed !== undefined) return { ...server, database: distributed }
+  const { distributed, isCloned = false, ...server } = inject('databaseServer')
+  if (distributed !== undefined && !isCloned) return { ...server, database: distributed }
   const file = basename(expect.getState().testPath ?? '', '.test.ts').replaceAll(/[^a-z0-9]/g, '_')
   const database = `test_${file.slice(0, 40)}_${randomBytes(6).toString('hex')}`
-  const admin = new pg.Client({ ...server, database: 'postgres' })
-  await admin.connect()
-  if (!process.env['KEEP_DATABASE']) await dropThoseOfOtherFiles(admin, file)
-  await admin.query(`create database ${database} template template_perennial strategy file_copy`)
-  await admin.end()
+  const left = process.env['KEEP_DATABASE'] ? [] : takeThoseOfOtherFiles(file)
+  const ports = distributed === undefined ? [server.port] : portsOf(inject('cluster'))
+  await Promise.all(
+    ports.map(async (port) => {
+      const admin = new pg.Client({ ...server, port, database: 'postgres' })
+      await admin.connect()
+      await dropThose(admin, left, distributed !== undefined)
+      await cloneDatabase(admin, distributed ?? 'template_perennial', database)
+      await admin.end()
+    }),
+  )
   cloned.push({ file, database })
   return { ...server, database }
 }
 
-async function dropThoseOfOtherFiles(admin: pg.Client, file: string): Promise<void> {
-  const others = cloned.filter((one) => one.file !== file)
-  for (const other of others) {
-    cloned.splice(cloned.indexOf(other), 1)
+const portsOf = ({ coordinator, workers }: Cluster): number[] => [coordinator, ...workers].map(({ port }) => port)
+
+/** A server of Citus looks after each of its databases by a connection, which has to end before the database is copied. */
+async function cloneDatabase(admin: pg.Client, template: string, name: string): Promise<void> {
+  for (;;) {
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [template])
+    const isCopied = await admin.query(`create database ${name} template ${template} strategy file_copy`).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof pg.DatabaseError && error.code === '55006')) throw error
+        return false
+      },
+    )
+    if (isCopied) return
+  }
+}
+
+function takeThoseOfOtherFiles(file: string): string[] {
+  const left = cloned.filter((one) => one.file !== file)
+  for (const one of left) cloned.splice(cloned.indexOf(one), 1)
+  return left.map(({ database }) => database)
+}
+
+async function dropThose(admin: pg.Client, databases: readonly string[], isForced: boolean): Promise<void> {
+  for (const database of databases) {
     // A test may leave a connection open; its database goes with the server.
-    await admin.query(`drop database ${other.database}`).catch((error: unknown) => {
+    await admin.query(`drop database ${database}${isForced ? ' with (force)' : ''}`).catch((error: unknown) => {
       if (!(error instanceof pg.DatabaseError && error.code === '55006')) throw error
     })
   }
 }
 
 /** Returns the engine of a database of the tests. */
-export const testEngine = ({ database }: Connection): Engine =>
-  database !== undefined && database === inject('databaseServer')?.distributed ? 'citus' : 'plain'
+export function testEngine({ database }: Connection): Engine {
+  const { distributed } = inject('databaseServer') ?? {}
+  if (distributed === undefined) return 'plain'
+  return database === distributed || cloned.some((one) => one.database === database) ? 'citus' : 'plain'
+}
 
 export const openTestDatabase = (
   connection: Connection,

@@ -16,8 +16,8 @@ import { removeLeftBehind, roomyFolder } from './roomy-parent.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `distributed`: the one database of a cluster. */
-    databaseServer: { host: string; port: number; user: string; distributed?: string }
+    /** `distributed`: the one database of a cluster, which each file clones where `isCloned`. */
+    databaseServer: { host: string; port: number; user: string; distributed?: string; isCloned?: boolean }
     /** DATA_DIR of the server. */
     databaseFolder: string
   }

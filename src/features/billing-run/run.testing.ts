@@ -111,7 +111,7 @@ function startProcess(code: string, wish: object): KillableWorker {
 }
 
 /**
- * Customers with one subscription each to a package, by two statements: billed up to a day and due on it. Subscriptions that come through
+ * Customers with one subscription each to a package, by three statements: billed up to a day and due on it. Subscriptions that come through
  * the interface would be billed at once.
  */
 export async function insertSubscribers(
@@ -125,9 +125,10 @@ export async function insertSubscribers(
       insert into customers (account_id, reference, is_company, name, currency, created_at, is_waive_taxes, payment_method, auto_send_invoice,
         auto_send_statement, is_collection_hold)
       select ${client.id}, ${`bulk ${dueOn} `} || n, true, 'Customer ' || n, ${currency}, '2026-01-01', false, 'cash', true, false, false
-        from generate_series(1, ${customers}::int) n`)
+        from generate_series(1, ${customers}::int) n
+      returning 1`)
     await tx.rows(sql`
-      with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, anchor,
+      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date, anchor,
         anchor_day, term, term_type, is_pro_rata, lead_days, created_at, last_modified)
       select ${client.id}, c.customer_id, v.package_id, v.package_version_id, t.package_rate_term_id, ${currency}, ${dueOn}::date, ${dueOn}::date,
              extract(day from ${dueOn}::date)::int, t.term, t.term_type, true, 0, '2026-01-01', '2026-01-01'
@@ -135,10 +136,15 @@ export async function insertSubscribers(
         join package_rates r on r.account_id = t.account_id and r.package_rate_id = t.package_rate_id
         join package_versions v on v.account_id = r.account_id and v.package_version_id = r.package_version_id
        where c.account_id = ${client.id} and c.reference like ${`bulk ${dueOn} %`} and t.account_id = ${client.id}
-         and t.package_rate_term_id = ${rateTermID}
-      returning account_id, subscription_id, customer_id)
+         and r.account_id = ${client.id} and v.account_id = ${client.id} and t.package_rate_term_id = ${rateTermID}
+      returning 1`)
+    await tx.rows(sql`
       insert into subscription_billing (account_id, subscription_id, customer_id, next_from, due_on)
-      select added.*, ${dueOn}::date, ${dueOn}::date from added`)
+      select s.account_id, s.subscription_id, s.customer_id, ${dueOn}::date, ${dueOn}::date
+        from subscriptions s
+       where s.account_id = ${client.id} and s.start_date = ${dueOn}::date and s.created_at = '2026-01-01' and not exists (
+         select 1 from subscription_billing b where b.account_id = ${client.id} and b.subscription_id = s.subscription_id)
+      returning 1`)
   })
 }
 
@@ -176,9 +182,11 @@ export const countRows = async (service: TestService, account: bigint) =>
 
 /** Moves the end of the leases of an account's runs, and of waits after failures, from the database's present by an interval. */
 export const moveLeases = (service: TestService, account: bigint, by: string) =>
-  service.db.transaction(account, (tx) =>
-    tx.rows(sql`
-      update billing_runs set leased_until = case when leased_until is null then null else clock_timestamp() + ${by}::interval end,
-             next_try_at = case when next_try_at is null then null else clock_timestamp() + ${by}::interval end
-       where account_id = ${account}`),
-  )
+  service.db.transaction(account, async (tx) => {
+    await tx.rows(
+      sql`update billing_runs set leased_until = moment(${by}::interval) where account_id = ${account} and leased_until is not null`,
+    )
+    await tx.rows(
+      sql`update billing_runs set next_try_at = moment(${by}::interval) where account_id = ${account} and next_try_at is not null`,
+    )
+  })

@@ -69,7 +69,7 @@ test('a slice whose worker died is billed by another when its lease has lapsed, 
   const held = async (by: string): Promise<void> => {
     await service.db.transaction(client.id, (tx) =>
       tx.rows(
-        sql`update billing_run_parts set leased_until = clock_timestamp() + ${by}::interval where account_id = ${client.id} and holder = ${STRANGER}::uuid`,
+        sql`update billing_run_parts set leased_until = moment() + ${by}::interval where account_id = ${client.id} and holder = ${STRANGER}::uuid`,
       ),
     )
   }

@@ -233,7 +233,7 @@ describe('a charge that its customer has to confirm', () => {
     await work()
     expect((await book(client)).charges).toEqual(['requires_action 4900'])
     await service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`update capture_sales set confirm_by = clock_timestamp() where account_id = ${client.id}`),
+      tx.rows(sql`update capture_sales set confirm_by = moment() where account_id = ${client.id}`),
     )
     await letPass(client)
     await work()

@@ -49,7 +49,7 @@ export function salesOf(service: TestService) {
   const letPass = ({ id }: TestClient) =>
     service.db.transaction(id, (tx) =>
       tx.rows(
-        sql`update capture_sales set leased_until = null, next_ask_at = clock_timestamp() where account_id = ${id} and next_ask_at is not null`,
+        sql`update capture_sales set leased_until = null, next_ask_at = moment() where account_id = ${id} and next_ask_at is not null`,
       ),
     )
   async function differences({ id }: TestClient): Promise<unknown[]> {

@@ -81,7 +81,7 @@ describe('a charge whose gateway stays silent', () => {
     await moveTo(client, '2027-01-03')
     await service.db.transaction(client.id, (tx) =>
       tx.rows(
-        sql`update capture_sales set leased_until = clock_timestamp() + interval '1 minute' where account_id = ${client.id}`,
+        sql`update capture_sales set leased_until = moment() + interval '1 minute' where account_id = ${client.id}`,
       ),
     )
     expect(codesOf(await settle(client, id, { Success: false }))).toEqual(['gateway_asked'])

@@ -60,7 +60,8 @@ export const nameComponent = (
     anchor, anchor_day, stretch, charges_from, next_from, versions)
   select account_id, subscription_id, ${named.componentID}, ${named.versionID}, ${named.pendingID ?? null}::bigint, 0, anchor, anchor_day, stretch,
          start_date, start_date, '[]'
-    from subscriptions where subscription_id = ${subscription}`
+    from subscriptions where subscription_id = ${subscription}
+  returning 1`
 
 /** A subscription of a package of its own; an ended one when so wished. */
 export async function newSubscription(

@@ -77,7 +77,7 @@ test('what a gateway does not answer waits, longer each time, and is then applie
   expect((await keptReports(service, client)).map(({ attempts }) => attempts)).toEqual([1, 1])
   await client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault: null } })
   await service.db.transaction(client.id, (tx) =>
-    tx.rows(sql`update gateway_reports set next_try_at = clock_timestamp() where account_id = ${client.id}`),
+    tx.rows(sql`update gateway_reports set next_try_at = moment() where account_id = ${client.id}`),
   )
   await look()
   expect(await statusOf(service, client)).toEqual(['Failed'])
@@ -90,7 +90,7 @@ test('a worker that is killed holds a report for the time of its lease only', as
   const hold = (seconds: number) =>
     service.db.transaction(client.id, (tx) =>
       tx.rows(sql`
-        update gateway_reports set leased_until = clock_timestamp() + interval '1 second' * ${seconds}::integer, finished_at = null
+        update gateway_reports set leased_until = moment() + interval '1 second' * ${seconds}::integer, finished_at = null
          where account_id = ${client.id}`),
     )
   await look()

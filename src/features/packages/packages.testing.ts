@@ -60,18 +60,20 @@ export async function subscribe(
 ): Promise<void> {
   const customer = await client.post('/v1/customers', { Name: 'Buyer', isCompany: true })
   const start = changes.start ?? '2026-06-01'
-  await service.db.transaction(client.id, (tx) =>
-    tx.rows(sql`
-      with added as (insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
+  await service.db.transaction(client.id, async (tx) => {
+    const added = await tx.one<{ id: bigint }>(sql`
+      insert into subscriptions (account_id, customer_id, package_id, package_version_id, package_rate_term_id, currency, start_date,
         end_date, anchor, anchor_day, term, term_type, is_pro_rata, lead_days, cancelled_on, pending_kind, pending_on,
         pending_package_version_id, created_at, last_modified)
       values (${client.id}, ${customer.body.customerID}, ${bought.packageID}, ${bought.packageVersionID}, ${bought.packageRateTermID}, 'USD',
         ${start}, ${changes.end ?? null}, ${start}, 1, 1, 'months', true, 0, ${changes.cancelled ?? null},
         ${changes.pendingVersion === undefined ? null : 'package'}, ${changes.pendingVersion === undefined ? null : '2027-02-01'},
         ${changes.pendingVersion ?? null}, now(), now())
-      returning account_id, subscription_id, customer_id)
-      insert into subscription_billing (account_id, subscription_id, customer_id, next_from) select added.*, ${start}::date from added`),
-  )
+      returning subscription_id as "id"`)
+    await tx.rows(sql`
+      insert into subscription_billing (account_id, subscription_id, customer_id, next_from)
+      values (${client.id}, ${added.id}, ${customer.body.customerID}, ${start}::date)`)
+  })
 }
 
 export const boughtOf = (body: any, position = 0) => ({

@@ -191,7 +191,7 @@ test('an archive that is killed anywhere goes on where it was: its counts are th
     if (killed instanceof Error) expect(killed.message).toBe('killed')
     // A lease of a process that died lapses.
     await service.db.transaction(id, (tx) =>
-      tx.rows(sql`update leases set leased_until = clock_timestamp() - interval '1 second' where account_id = ${id}`),
+      tx.rows(sql`update leases set leased_until = moment() - interval '1 second' where account_id = ${id}`),
     )
     expect(kills).toBeLessThan(30)
   }

@@ -42,7 +42,7 @@ test('killed anywhere, the same bytes go on where it was: each line is done once
     hasBeenThrough = !(killed instanceof Error)
     // A lease of a process that died lapses.
     await service.db.transaction(id, (tx) =>
-      tx.rows(sql`update leases set leased_until = clock_timestamp() - interval '1 second' where account_id = ${id}`),
+      tx.rows(sql`update leases set leased_until = moment() - interval '1 second' where account_id = ${id}`),
     )
     const again = await shop.send(bytes.toString())
     expect([again.status, nth], again.text).toEqual([hasBeenThrough ? 200 : 201, nth])

@@ -245,7 +245,8 @@ describe('asking for deliveries', () => {
     await service.db.transaction(client.id, (tx) =>
       tx.rows(sql`
         insert into event_rows (account_id, type, record_id, happened_at, actor, record)
-        select ${client.id}, 'customer.updated', n, '2027-01-01', 'test', '{}' from generate_series(1, 10001) n`),
+        select ${client.id}, 'customer.updated', n, '2027-01-01', 'test', '{}' from generate_series(1, 10001) n
+        returning 1`),
     )
     const refused = await client.post(path, { from: '2027-01-01', to: '2027-01-01' })
     expect([refused.status, problemsOf(refused)]).toEqual([400, [['too_many_events', 'to']]])
