@@ -4587,6 +4587,7 @@ declare
   wait_ms double precision := 0;
   late_ms double precision;
 begin
+  perform set_config('synchronous_commit', 'local', true);
   begin
     select system_identifier::text into here_system from pg_control_system();
     here_timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer;

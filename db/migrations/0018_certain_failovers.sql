@@ -15,7 +15,8 @@ begin
   return extract(epoch from pg_postmaster_start_time())::text || '/' || 'failovers'::regclass::oid::text;
 end $$;
 
--- As before; a commit whose number nobody has here is lost, and it tells how late a process calls.
+-- As before; a commit whose number nobody has here is lost, it tells how late a process calls, and it waits for no standby: it is called by each command and
+-- under a lock, and what it writes is written again by whoever meets the next server.
 create or replace function moved_here(process uuid, came_from integer, seen text, last_sent double precision, known_numbers jsonb, commits jsonb, patience_ms integer)
   returns jsonb language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 declare
@@ -32,6 +33,7 @@ declare
   wait_ms double precision := 0;
   late_ms double precision;
 begin
+  perform set_config('synchronous_commit', 'local', true);
   begin
     select system_identifier::text into here_system from pg_control_system();
     here_timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer;

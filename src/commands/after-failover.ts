@@ -34,17 +34,18 @@ interface Wish {
 
 /** Lists what is missing, the effects that left first. What the wish asks for is done before; done again it changes nothing. */
 export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
-  const found = await withDatabase(context, async (db) => {
+  const { last, found } = await withDatabase(context, async (db) => {
     await raise(db, wish)
-    const all: Found[] = []
+    const found: Found[] = []
     for (const failover of await listShown(db))
-      all.push({ failover, notes: await withPresentNumbers(db, await listFailoverNotes(db.unscoped, failover.id)) })
-    return all
+      found.push({ failover, notes: await withPresentNumbers(db, await listFailoverNotes(db.unscoped, failover.id)) })
+    return { last: (await listFailovers(db.unscoped)).at(-1), found }
   })
   const [newest, ...earlier] = found
   if (context.isJson) printJson(newest ? { ...asJson(newest), Earlier: earlier.map(asJson) } : { Lossy: false })
   else if (wish.isCsv) printCsv(found)
   else {
+    if (last && newest && last.id !== newest.failover.id) printLine(`Nothing was lost by ${wordsOf(last)}.\n`)
     for (const [n, one] of found.entries()) {
       if (n > 0) printLine('')
       print(one)
@@ -77,12 +78,13 @@ async function withPresentNumbers(db: Database, notes: readonly FailoverNote[]):
 
 const KEPT_MS = 90 * 86_400_000
 
+const isOfInterest = ({ isLossy, isKnown, metAt }: Failover): boolean =>
+  (isLossy || !isKnown) && Date.parse(metAt) > Date.now() - KEPT_MS
+
 /** Lists the failovers whose losses are of interest, the newest first: a later one without loss is no answer to what is missing. */
 async function listShown(db: Database): Promise<Failover[]> {
   const all = (await listFailovers(db.unscoped)).toReversed()
-  const missing = all.filter(
-    ({ isLossy, isKnown, metAt }) => (isLossy || !isKnown) && Date.parse(metAt) > Date.now() - KEPT_MS,
-  )
+  const missing = all.filter(isOfInterest)
   return missing.length > 0 ? missing : all.slice(0, 1)
 }
 
@@ -173,9 +175,12 @@ const asJson = ({ failover, notes }: Found) => ({
   Effects: notes.filter(({ kind }) => kind === 'effect').map(effectOf),
 })
 
+const wordsOf = ({ fromTimeline, timeline, metAt }: Failover): string =>
+  `the failover from timeline ${fromTimeline} to ${timeline}, met ${metAt}`
+
 function print({ failover, notes }: Found): void {
-  const { isLossy, isKnown, timeline, fromTimeline, metAt, replayedAt, bytesLost } = failover
-  const what = `the failover from timeline ${fromTimeline} to ${timeline}, met ${metAt}`
+  const { isLossy, isKnown, replayedAt, bytesLost } = failover
+  const what = wordsOf(failover)
   if (!isLossy && !isKnown)
     return printLine(
       `Nobody can tell whether something was lost by ${what}: no process remembered. If it may have been, run this with --lossy.`,
@@ -194,8 +199,11 @@ function print({ failover, notes }: Found): void {
   const again = changes.filter(({ numberNowOf }) => numberNowOf !== null).length
   if (again > 0)
     printLine(
-      `\n${plural(again, 'number')} of a lost document is that of another one now (NumberNowOf): its process told of it after others had begun to write. Tell whoever has the lost one.`,
+      `\nNumbers of lost documents that another document has now (NumberNowOf): ${again}. The process that knew of them came after others had begun to write. Tell whoever has the lost one.`,
     )
+  printLine(
+    '\nNot listed is what commands have changed: API keys that were made or revoked, accounts, holds, maintenance. Do that again, revocations first.',
+  )
   const [first] = sequencesOf(failover)
   if (first) printLine(`\nSequences were set further, as ${first.Name} from ${first.Before} to ${first.After}.`)
 }

@@ -69,14 +69,27 @@ test('of several servers the one that takes writes is used, also after a failove
   await startServer(one)
   await startServer(two)
 
-  const service = await serve({
+  const env = {
     DATABASE_URL: `${urlOf(one, two)}&target_session_attrs=read-write`,
     DATA_DIR: join(one, '..', 'data'),
     LOG_LEVEL: 'silent',
-  })
+  }
+  const service = await serve(env)
   expect(await write(service, prepared)).toBe(201)
+  const seen = (await runProgram(['doctor'], env)).out
+  expect(
+    [...seen.matchAll(/(\w+) +database server: \S+ (is a standby|takes the writes)/g)].map(([, ...is]) => is),
+  ).toEqual([
+    ['ok', 'is a standby'],
+    ['ok', 'takes the writes'],
+  ])
   await stopServer(two)
   expect(await write(service, prepared)).toBe(503)
+  const asked = await runProgram(['processes'], env)
+  expect([asked.code, asked.err]).toEqual([1, expect.stringContaining('start the primary, or promote the standby')])
+  expect((await runProgram(['doctor'], env)).out).toMatch(
+    /warn +database server: \S+ gives no answer \((?:ENOENT|ECONNREFUSED)\)/,
+  )
   await promote(one)
   expect(await readyAgain(service)).toBe(200)
   expect(await write(service, prepared)).toBe(201)

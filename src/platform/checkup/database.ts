@@ -3,14 +3,14 @@ import pg from 'pg'
 import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
-import { isAnswer, TAKES_NO_WRITES } from '../database/failures.ts'
+import { isAnswer, isOneSilent, isReadOnly, TAKES_NO_WRITES } from '../database/failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from '../database/granted.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
 import { shownServer } from '../database/addresses.ts'
 import { APP_ROLE } from '../database/roles.ts'
-import { ServerClient } from '../database/server-client.ts'
+import { askEach, ServerClient } from '../database/server-client.ts'
 import type { Statement } from '../database/sql.ts'
 import { checkEncryptionKeys } from '../envelope/open.ts'
 import { connectionTo, tryConnection } from '../postgres/connection.ts'
@@ -57,9 +57,11 @@ interface Server {
 export async function checkDatabase(config: Config, root: string, workers: number): Promise<Finding[]> {
   if (config.databaseUrl !== undefined) {
     const where = shownServer(config.databaseUrl)
-    return withClient({ connectionString: config.databaseUrl }, 'DATABASE_URL', where, (client, sentMs) =>
+    const connection = { connectionString: config.databaseUrl }
+    const found = await withClient(connection, 'DATABASE_URL', where, (client, sentMs) =>
       checkServer(client, sentMs, config, { root, workers }),
     )
+    return [...found, ...(await checkEachServer(connection))]
   }
   const folder = dataFolderAt(config.dataDir)
   if (!findOwner(folder)) return []
@@ -78,6 +80,32 @@ export async function checkDatabase(config: Config, root: string, workers: numbe
   return withClient(connection, 'database', folder.root, (client, sentMs) =>
     checkServer(client, sentMs, config, { root, workers }),
   )
+}
+
+/** Reports on each of several servers: one that is away takes over nothing, and of two that take writes one is a former primary. */
+async function checkEachServer(connection: Connection): Promise<Finding[]> {
+  const asked = await askEach(clientConfig(connection, undefined))
+  if (asked.length < 2) return []
+  const about = 'database server'
+  const writing = asked.filter(({ answered }) => !(answered instanceof Error))
+  return asked.map(({ address, answered }) => {
+    const server = shownServer(address)
+    if (!(answered instanceof Error))
+      return writing.length === 1
+        ? fine(about, `${server} takes the writes`)
+        : doubtful(
+            about,
+            `${server} takes writes, and so does another that DATABASE_URL names`,
+            'cut the former primary off, by its network, its address or its disk',
+          )
+    if (isReadOnly(answered)) return fine(about, `${server} is a standby`)
+    // A driver's message may repeat the address with its password.
+    return doubtful(
+      about,
+      `${server} gives no answer (${errorCodeOf(answered) ?? 'refused'})`,
+      'bring it back as a standby, or take it out of DATABASE_URL',
+    )
+  })
 }
 
 /** Returns the mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
@@ -135,15 +163,20 @@ function unreached(about: string, where: string, error: unknown): Finding {
     '3D000': ['has no such database', 'make the database, or name another in DATABASE_URL'],
     [TAKES_NO_WRITES]: [
       'takes no writes',
-      'name the server that does, or all of them separated by commas, in DATABASE_URL',
+      'start the primary, or promote the standby; where DATABASE_URL lacks the server that takes writes, name all of them, separated by commas',
     ],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
   const [text, mend] =
     reasons[code] ??
-    (isAnswer(error)
-      ? [`refuses: ${(error as Error).message}`, 'look into the log of the server']
-      : [`cannot be reached (${code})`, 'check that it runs, and that DATABASE_URL names it'])
+    (isOneSilent(error)
+      ? [
+          'takes no writes where it answers, and one server gives no answer',
+          'free the silent one, or promote the standby',
+        ]
+      : isAnswer(error)
+        ? [`refuses: ${(error as Error).message}`, 'look into the log of the server']
+        : [`cannot be reached (${code})`, 'check that it runs, and that DATABASE_URL names it'])
   return broken(about, `${where} ${text}`, mend)
 }
 

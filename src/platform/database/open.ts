@@ -14,7 +14,7 @@ import { StartFailure } from '../postgres/start-failure.ts'
 import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
-import { shownServer } from './addresses.ts'
+import { serversOf, shownServer } from './addresses.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isAnswer, isOneSilent, isReadOnly } from './failures.ts'
@@ -309,6 +309,10 @@ function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
     return new StartFailure(
       `The database in ${dataFolderAt(dataDir).root} is read-only: somebody has set default_transaction_read_only; reset that (alter database, alter role or alter system).`,
     )
+  if (serversOf(databaseUrl).length > 1)
+    return new StartFailure(
+      `Of the database servers at ${shownServer(databaseUrl)} none takes writes, and one at least is a standby, or its database is read-only: start the primary, or promote the standby.`,
+    )
   return new StartFailure(
     `The database server at ${shownServer(databaseUrl)} takes no writes: it is a standby, or the database is read-only; name the server that does, or all of them separated by commas, in DATABASE_URL.`,
   )
@@ -325,9 +329,20 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /** A worker's refusal comes in the coordinator's words, after its own. */
 const NO_LOGIN = /(?:^|FATAL: +)role "(.*)" is not permitted to log in$/
 
+/** A login that may make nothing in the database. */
+const NO_RIGHT = /^permission denied for (database .*)$/
+
+/** Faults of an address of which the driver tells without a SQLSTATE, though a server has answered. */
+const REFUSED_BY_DRIVER: readonly (readonly [RegExp, string])[] = [
+  [/client password must be a string/, 'asks for a password, and DATABASE_URL has none'],
+  [/does not support SSL/, 'has no TLS: switch ssl on there, or take sslmode out of DATABASE_URL'],
+]
+
 function remedyFor({ code = '', message = '' }: { code?: string; message?: string }): string {
   const [, role] = NO_LOGIN.exec(message) ?? []
   if (role !== undefined) return `Its administrator runs  alter role ${role} login;`
+  const [, object] = NO_RIGHT.exec(message) ?? []
+  if (object !== undefined) return `Its administrator grants the user of DATABASE_URL CREATE on ${object}.`
   return REMEDIES[code] ?? 'Look into the log of the server.'
 }
 
@@ -350,6 +365,8 @@ export async function reached<T>(config: Config, work: () => Promise<T>): Promis
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. ${remedyFor(error as { code: string })}`,
       )
+    const [, refusal] = REFUSED_BY_DRIVER.find(([words]) => words.test(message ?? '')) ?? []
+    if (refusal !== undefined) throw new StartFailure(`The database server at ${server} ${refusal}.`)
     throw new StartFailure(
       `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,
     )

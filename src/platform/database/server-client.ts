@@ -217,6 +217,15 @@ export async function findPrimary(config: ServerClientConfig, patienceMs = FIND_
     }
 }
 
+/** Asks each of several servers whether it takes writes, for whoever looks at them; one that does not has the reason. */
+export const askEach = (config: ServerClientConfig): Promise<{ address: string; answered: ServerAnswer | Error }[]> =>
+  Promise.all(
+    serversFor(config).addresses.map(async (address) => ({
+      address,
+      answered: await askServer({ ...config, connectionString: address }).catch((error: Error) => error),
+    })),
+  )
+
 /** Asks one server. One that has not answered in time is given up. */
 async function askServer(config: ServerClientConfig & { connectionString: string }): Promise<ServerAnswer> {
   const client = new ServerClient(config)

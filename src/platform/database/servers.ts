@@ -102,7 +102,7 @@ export class Servers {
 
   /**
    * Asks all servers at once, and returns the one that new connections go to. Rule: of those that take writes the highest timeline, among equals the
-   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else what the last of them answered.
+   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else that one takes no writes, else what the last of them answered.
    * Those who ask meanwhile wait for the same answer.
    */
   choose(ask: Ask): Promise<ServerAnswer> {
@@ -130,8 +130,9 @@ export class Servers {
     if (!chosen) {
       if (writing[0]) throw formerPrimary(writing[0].address)
       const failures = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-      const silence = failures.find(isSilence)
-      throw silence && failures.some(isReadOnly) ? oneIsSilent() : (silence ?? failures.at(-1))
+      const [silence, readOnly] = [failures.find(isSilence), failures.find(isReadOnly)]
+      // That a standby waits for its promotion says more than that another server is gone.
+      throw silence && readOnly ? oneIsSilent() : (silence ?? readOnly ?? failures.at(-1))
     }
     this.#last = this.#used = chosen.address
     // At once, and not only before the first write: the others wait until each process has shown what it knows.

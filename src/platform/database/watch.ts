@@ -357,8 +357,9 @@ export class Watch {
 
   /** Names the server that is used, for the log. */
   #where(): string {
-    const { last } = this.#servers
-    return last === undefined ? 'in its folder' : shownServer(last)
+    const { last, addresses } = this.#servers
+    if (addresses.length === 0) return 'in its folder'
+    return last === undefined ? `of ${addresses.map(shownServer).join(', ')}` : shownServer(last)
   }
 
   /** Looks for the server that takes writes until one does, ends the connections to any other, and listens there. */

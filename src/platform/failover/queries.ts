@@ -117,7 +117,7 @@ export const listFailovers = (db: Unscoped) =>
   db.rows<Failover>(sql`
     select failover_id as "id", timeline, from_timeline as "fromTimeline", met_at as "metAt", replayed_to as "replayedTo", replayed_at as "replayedAt",
            seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", settled_at as "settledAt", skipped,
-           case when is_lossy then greatest(0, seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
+           case when is_lossy and seen_to::pg_lsn > replayed_to::pg_lsn then (seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
       from list_failovers()`)
 
 /** A change or an effect that a process remembers. */

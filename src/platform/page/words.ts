@@ -78,7 +78,7 @@ const en: Words = {
     },
     maintenance: {
       title: 'We are at work on this service',
-      text: 'For a short time no pages are shown here. Nothing has been lost, and what you sent before has arrived; try again in a few minutes.',
+      text: 'For a short time no pages are shown here. If you have just sent something, it was not taken: send it again in a few minutes. What was confirmed before is not lost.',
     },
   },
 }
@@ -141,7 +141,7 @@ const de: Words = {
     },
     maintenance: {
       title: 'Dieser Dienst wird gerade gewartet',
-      text: 'Für kurze Zeit werden hier keine Seiten gezeigt. Es ist nichts verloren, und was Sie vorher abgesendet haben, ist angekommen; versuchen Sie es in einigen Minuten wieder.',
+      text: 'Für kurze Zeit werden hier keine Seiten gezeigt. Wenn Sie gerade etwas abgesendet haben, wurde es nicht angenommen: Senden Sie es in einigen Minuten noch einmal. Was vorher bestätigt wurde, ist nicht verloren.',
     },
   },
 }
