@@ -94,7 +94,8 @@ async function holdAt({ connect, until }: Shop, place: Place) {
   if (place !== 'while the call is on its way') await cards.query('begin; lock table sandbox_cards')
   return {
     reached: async () => {
-      await until(`select count(*) from collection_tries where state = 'open'`, INVOICES)
+      // On a machine so busy that the first has been answered by then, it is counted too.
+      await until(`select count(*) from collection_tries`, INVOICES)
       if (place !== 'after the gateway has answered') return
       await customers.query('begin; select 1 from customers for update')
       await cards.query('rollback')
@@ -112,7 +113,7 @@ test.each<Place>(['before the gateway has the call', 'while the call is on its w
     const all = await shop()
     const { first, rows, until, send, work, env } = all
     const [gateway] = (await fetchJson(all, '/v1/gateways')) as Row[]
-    const LatencyMs = place === 'while the call is on its way' ? 20_000 : 0
+    const LatencyMs = place === 'while the call is on its way' ? 30_000 : 0
     const set = (to: Serving, Settings: object) =>
       send(to, 'PUT', `/v1/gateways/${gateway!['gatewayID']}`, { Settings })
     expect((await set(first, { EventSecret: SECRET })).status).toBe(204)
