@@ -332,7 +332,7 @@ const NO_LOGIN = /(?:^|FATAL: +)role "(.*)" is not permitted to log in$/
 /** A login that may make nothing in the database. */
 const NO_RIGHT = /^permission denied for (database .*)$/
 
-/** Faults of an address of which the driver tells without a SQLSTATE, though a server has answered. */
+/** Words of the driver for faults of an address that have no SQLSTATE, though a server has answered. */
 const REFUSED_BY_DRIVER: readonly (readonly [RegExp, string])[] = [
   [/client password must be a string/, 'asks for a password, and DATABASE_URL has none'],
   [/does not support SSL/, 'has no TLS: switch ssl on there, or take sslmode out of DATABASE_URL'],

@@ -131,7 +131,7 @@ export class Servers {
       if (writing[0]) throw formerPrimary(writing[0].address)
       const failures = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
       const [silence, readOnly] = [failures.find(isSilence), failures.find(isReadOnly)]
-      // That a standby waits for its promotion says more than that another server is gone.
+      // A standby that waits for its promotion matters more than another server that is gone.
       throw silence && readOnly ? oneIsSilent() : (silence ?? readOnly ?? failures.at(-1))
     }
     this.#last = this.#used = chosen.address
