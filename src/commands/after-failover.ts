@@ -36,10 +36,10 @@ interface Wish {
 export async function afterFailoverCommand(context: CommandContext, wish: Wish): Promise<number> {
   const { last, found } = await withDatabase(context, async (db) => {
     await raise(db, wish)
-    const found: Found[] = []
+    const all: Found[] = []
     for (const failover of await listShown(db))
-      found.push({ failover, notes: await withPresentNumbers(db, await listFailoverNotes(db.unscoped, failover.id)) })
-    return { last: (await listFailovers(db.unscoped)).at(-1), found }
+      all.push({ failover, notes: await withPresentNumbers(db, await listFailoverNotes(db.unscoped, failover.id)) })
+    return { last: (await listFailovers(db.unscoped)).at(-1), found: all }
   })
   const [newest, ...earlier] = found
   if (context.isJson) printJson(newest ? { ...asJson(newest), Earlier: earlier.map(asJson) } : { Lossy: false })
@@ -51,6 +51,10 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
       print(one)
     }
     if (!newest) printLine('No failover was met: nothing is missing.')
+    if (found.some(({ failover }) => failover.isLossy))
+      printLine(
+        '\nNot listed is what commands have changed: API keys that were made or revoked, accounts, holds, maintenance. Do that again, revocations first.',
+      )
     for (const { account, next } of wish.numbers)
       printLine(`The next invoice of account ${account} has number ${next} or a higher one.`)
     for (const { account, next } of wish.creditNumbers)
@@ -201,9 +205,6 @@ function print({ failover, notes }: Found): void {
     printLine(
       `\nNumbers of lost documents that another document has now (NumberNowOf): ${again}. The process that knew of them came after others had begun to write. Tell whoever has the lost one.`,
     )
-  printLine(
-    '\nNot listed is what commands have changed: API keys that were made or revoked, accounts, holds, maintenance. Do that again, revocations first.',
-  )
   const [first] = sequencesOf(failover)
   if (first) printLine(`\nSequences were set further, as ${first.Name} from ${first.Before} to ${first.After}.`)
 }

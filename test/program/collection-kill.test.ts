@@ -128,6 +128,7 @@ test.each<Place>(['before the gateway has the call', 'while the call is on its w
     const collects = [...keys.keys()].map((id) => collect(first, id).catch(() => undefined))
     const workers = [work(), work()]
     await held.reached()
+    expect((await rows(`select from collection_tries where state = 'open'`)).length).toBeGreaterThan(0)
     for (const { child } of [first, ...workers]) child.kill('SIGKILL')
     await Promise.all([first.ended, ...workers.map(({ ended }) => ended), ...collects])
     await held.letGo()

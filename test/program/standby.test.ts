@@ -77,18 +77,18 @@ test('of several servers the one that takes writes is used, also after a failove
   const service = await serve(env)
   expect(await write(service, prepared)).toBe(201)
   const seen = (await runProgram(['doctor'], env)).out
-  expect(
-    [...seen.matchAll(/(\w+) +database server: \S+ (is a standby|takes the writes)/g)].map(([, ...is]) => is),
-  ).toEqual([
-    ['ok', 'is a standby'],
-    ['ok', 'takes the writes'],
-  ])
+  expect([...seen.matchAll(/(\w+) +database server: \S+ (is a standby|takes writes)/g)].map(([, ...is]) => is)).toEqual(
+    [
+      ['ok', 'is a standby'],
+      ['ok', 'takes writes'],
+    ],
+  )
   await stopServer(two)
   expect(await write(service, prepared)).toBe(503)
   const asked = await runProgram(['processes'], env)
   expect([asked.code, asked.err]).toEqual([1, expect.stringContaining('start the primary, or promote the standby')])
   expect((await runProgram(['doctor'], env)).out).toMatch(
-    /warn +database server: \S+ gives no answer \((?:ENOENT|ECONNREFUSED)\)/,
+    /warn +database server: \S+ cannot be reached \((?:ENOENT|ECONNREFUSED)\)/,
   )
   await promote(one)
   expect(await readyAgain(service)).toBe(200)
@@ -137,11 +137,8 @@ test('a primary that is frozen gives way to its promoted standby: callers that r
       await first.ended
     },
   })
-  const service = await serve({
-    DATABASE_URL: urlOf(primary, standby),
-    DATA_DIR,
-    LOG_LEVEL: 'info',
-  })
+  const env = { DATABASE_URL: urlOf(primary, standby), DATA_DIR, LOG_LEVEL: 'info' }
+  const service = await serve(env)
   let isOver = false
   const counts = { acknowledged: 0 }
   const goesOn = () => {
@@ -164,6 +161,7 @@ test('a primary that is frozen gives way to its promoted standby: callers that r
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'perennial watch'`,
   )
   await expect.poll(() => service.said.err, { interval: 50 }).toMatch(/former primary that still takes writes/)
+  expect((await runProgram(['doctor'], env)).out).toMatch(/warn +database server: \S+ is a former primary/)
   const later = counts.acknowledged
   await expect.poll(() => counts.acknowledged, { interval: 20 }).toBeGreaterThan(later + 50)
   isOver = true

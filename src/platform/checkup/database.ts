@@ -3,12 +3,13 @@ import pg from 'pg'
 import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
-import { isAnswer, isOneSilent, isReadOnly, TAKES_NO_WRITES } from '../database/failures.ts'
+import { isAnswer, isReadOnly, ONE_IS_SILENT, TAKES_NO_WRITES } from '../database/failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from '../database/granted.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
 import { shownServer } from '../database/addresses.ts'
+import { refusalByDriver } from '../database/reached.ts'
 import { APP_ROLE } from '../database/roles.ts'
 import { askEach, ServerClient } from '../database/server-client.ts'
 import type { Statement } from '../database/sql.ts'
@@ -82,31 +83,29 @@ export async function checkDatabase(config: Config, root: string, workers: numbe
   )
 }
 
-/** Reports on each of several servers: one that is away takes over nothing, and of two that take writes one is a former primary. */
+/** Reports on each of several servers: one that is away takes over nothing, and of two that take writes one is to be cut off. */
 async function checkEachServer(connection: Connection): Promise<Finding[]> {
+  const about = 'database server'
   const asked = await askEach(clientConfig(connection, undefined))
   if (asked.length < 2) return []
-  const about = 'database server'
-  const writing = asked.filter(({ answered }) => !(answered instanceof Error))
+  const writing = asked.flatMap(({ answered }) => (answered instanceof Error ? [] : [answered.identity]))
   return asked.map(({ address, answered }) => {
     const server = shownServer(address)
-    if (!(answered instanceof Error))
-      return writing.length === 1
-        ? fine(about, `${server} takes the writes`)
-        : doubtful(
-            about,
-            `${server} takes writes, and so does another that DATABASE_URL names`,
-            'cut the former primary off, by its network, its address or its disk',
-          )
-    if (isReadOnly(answered)) return fine(about, `${server} is a standby`)
-    // A driver's message may repeat the address with its password.
-    return doubtful(
-      about,
-      `${server} gives no answer (${errorCodeOf(answered) ?? 'refused'})`,
-      'bring it back as a standby, or take it out of DATABASE_URL',
-    )
+    if (answered instanceof Error) {
+      if (isReadOnly(answered)) return fine(about, `${server} is a standby`)
+      const [text, mend] = reasonOf(answered)
+      return doubtful(about, `${server} ${text}`, mend)
+    }
+    const { system, timeline } = answered.identity
+    const isFormer = writing.some((one) => one.system === system && (one.timeline ?? 0) > (timeline ?? 0))
+    if (isFormer) return doubtful(about, `${server} is a former primary that still takes writes`, CUT_OFF)
+    return writing.some((one) => one !== answered.identity && (one.system !== system || one.timeline === timeline))
+      ? doubtful(about, `${server} takes writes, and so does another that DATABASE_URL names`, CUT_OFF)
+      : fine(about, `${server} takes writes`)
   })
 }
+
+const CUT_OFF = 'cut a former primary off, by its network, its address or its disk, or make a standby of it'
 
 /** Returns the mark of the database that the settings name; null when the embedded one does not run, undefined when it cannot be asked. */
 export async function readMark(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<string | null | undefined> {
@@ -148,14 +147,15 @@ async function withClient(
     await client.query('begin read only')
     return [fine(about, `${where} answers`), ...(await look(client, Date.now()))]
   } catch (error) {
-    return [unreached(about, where, error)]
+    const [text, mend] = reasonOf(error)
+    return [broken(about, `${where} ${text}`, mend)]
   } finally {
     await client.end().catch(() => {})
   }
 }
 
 // A driver's message may repeat the address with its password, so only its code is shown.
-function unreached(about: string, where: string, error: unknown): Finding {
+function reasonOf(error: unknown): [text: string, mend: string] {
   const code = errorCodeOf(error) ?? 'no answer'
   const reasons: Record<string, [string, string]> = {
     '28P01': ['refuses the password', 'check user and password in DATABASE_URL'],
@@ -165,19 +165,18 @@ function unreached(about: string, where: string, error: unknown): Finding {
       'takes no writes',
       'start the primary, or promote the standby; where DATABASE_URL lacks the server that takes writes, name all of them, separated by commas',
     ],
+    [ONE_IS_SILENT]: [
+      'takes no writes where it answers, and one server gives no answer',
+      'free the silent one, or promote the standby',
+    ],
     '53300': ['has no connection left', 'raise max_connections of the server, or lower DATABASE_POOL'],
   }
-  const [text, mend] =
-    reasons[code] ??
-    (isOneSilent(error)
-      ? [
-          'takes no writes where it answers, and one server gives no answer',
-          'free the silent one, or promote the standby',
-        ]
-      : isAnswer(error)
-        ? [`refuses: ${(error as Error).message}`, 'look into the log of the server']
-        : [`cannot be reached (${code})`, 'check that it runs, and that DATABASE_URL names it'])
-  return broken(about, `${where} ${text}`, mend)
+  const known = reasons[code]
+  if (known) return known
+  const refusal = refusalByDriver(error)
+  if (refusal) return [refusal.text, refusal.mend]
+  if (isAnswer(error)) return [`refuses: ${(error as Error).message}`, 'look into the log of the server']
+  return [`cannot be reached (${code})`, 'check that it runs, and that DATABASE_URL names it']
 }
 
 async function checkServer(

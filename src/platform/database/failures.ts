@@ -39,7 +39,7 @@ export const TAKES_NO_WRITES = 'TAKES_NO_WRITES'
 export const FORMER_PRIMARY = 'FORMER_PRIMARY'
 
 /** Code of a connection that was not begun, because of several servers one is silent and the others take no writes. */
-const ONE_IS_SILENT = 'ONE_IS_SILENT'
+export const ONE_IS_SILENT = 'ONE_IS_SILENT'
 
 const PROTOCOL_VIOLATION = '08P01'
 const AWAY_CODES = new Set([

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Fault } from '../../kernel/fault.ts'
 import type { Config } from '../config.ts'
 import { Memory } from '../failover/memory.ts'
 import { holdingGateways } from '../failover/queries.ts'
@@ -14,14 +13,14 @@ import { StartFailure } from '../postgres/start-failure.ts'
 import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
-import { serversOf, shownServer } from './addresses.ts'
+import { shownServer } from './addresses.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
-import { isAnswer, isOneSilent, isReadOnly } from './failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from './granted.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
 import { listPending, migrate, readMigrations } from './migrations.ts'
+import { reached } from './reached.ts'
 import { prepareRoles } from './roles.ts'
 import { findPrimary, ServerClient } from './server-client.ts'
 import { serversFor } from './servers.ts'
@@ -302,75 +301,6 @@ export async function openOwner(
   await client.connect()
   await client.query(`set statement_timeout = ${WHOLE_STATEMENT_MS}`)
   return client
-}
-
-function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
-  if (databaseUrl === undefined)
-    return new StartFailure(
-      `The database in ${dataFolderAt(dataDir).root} is read-only: somebody has set default_transaction_read_only; reset that (alter database, alter role or alter system).`,
-    )
-  if (serversOf(databaseUrl).length > 1)
-    return new StartFailure(
-      `Of the database servers at ${shownServer(databaseUrl)} none takes writes, and one at least is a standby, or its database is read-only: start the primary, or promote the standby.`,
-    )
-  return new StartFailure(
-    `The database server at ${shownServer(databaseUrl)} takes no writes: it is a standby, or the database is read-only; name the server that does, or all of them separated by commas, in DATABASE_URL.`,
-  )
-}
-
-/** Remedies for refusals of a server, by their SQLSTATE; the words of the server stand before them. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  '28P01': 'Check user, password and database in DATABASE_URL.',
-  '28000': 'Check the user in DATABASE_URL, and pg_hba.conf of the server.',
-  '3D000': 'Make the database, or name another one in DATABASE_URL.',
-  '42501': 'Check the rights of the user in DATABASE_URL.',
-}
-
-/** A worker's refusal comes in the coordinator's words, after its own. */
-const NO_LOGIN = /(?:^|FATAL: +)role "(.*)" is not permitted to log in$/
-
-/** A login that may make nothing in the database. */
-const NO_RIGHT = /^permission denied for (database .*)$/
-
-/** Words of the driver for faults of an address that have no SQLSTATE, though a server has answered. */
-const REFUSED_BY_DRIVER: readonly (readonly [RegExp, string])[] = [
-  [/client password must be a string/, 'asks for a password, and DATABASE_URL has none'],
-  [/does not support SSL/, 'has no TLS: switch ssl on there, or take sslmode out of DATABASE_URL'],
-]
-
-function remedyFor({ code = '', message = '' }: { code?: string; message?: string }): string {
-  const [, role] = NO_LOGIN.exec(message) ?? []
-  if (role !== undefined) return `Its administrator runs  alter role ${role} login;`
-  const [, object] = NO_RIGHT.exec(message) ?? []
-  if (object !== undefined) return `Its administrator grants the user of DATABASE_URL CREATE on ${object}.`
-  return REMEDIES[code] ?? 'Look into the log of the server.'
-}
-
-/** Runs work on a server, and words what fails as one sentence about it. Throws a StartFailure. */
-export async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof StartFailure) throw error
-    if (error instanceof Fault) throw new StartFailure(error.message)
-    if (isReadOnly(error)) throw readOnlyFailure(config)
-    if (!config.databaseUrl) throw error
-    const { code, message } = error as { code?: string; message?: string }
-    const server = shownServer(config.databaseUrl)
-    if (isOneSilent(error))
-      throw new StartFailure(
-        `Of the database servers at ${server} none that answers takes writes, and one gives no answer: check that it runs and can be reached, or promote a standby.`,
-      )
-    if (isAnswer(error))
-      throw new StartFailure(
-        `The database server at ${server} refuses: ${message}. ${remedyFor(error as { code: string })}`,
-      )
-    const [, refusal] = REFUSED_BY_DRIVER.find(([words]) => words.test(message ?? '')) ?? []
-    if (refusal !== undefined) throw new StartFailure(`The database server at ${server} ${refusal}.`)
-    throw new StartFailure(
-      `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,
-    )
-  }
 }
 
 /** SQLSTATEs of rights, tables and settings that a database of ours has. */

@@ -102,8 +102,8 @@ export class Servers {
 
   /**
    * Asks all servers at once, and returns the one that new connections go to. Rule: of those that take writes the highest timeline, among equals the
-   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else that one takes no writes, else what the last of them answered.
-   * Those who ask meanwhile wait for the same answer.
+   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else that one takes no writes, else
+   * what the last of them answered. Those who ask meanwhile wait for the same answer.
    */
   choose(ask: Ask): Promise<ServerAnswer> {
     this.#choosing ??= this.#choose(ask).finally(() => (this.#choosing = undefined))
