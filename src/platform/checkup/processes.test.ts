@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { differencesTo } from '../processes/equal-settings.ts'
+import { differencesTo, sentenceOf } from '../processes/equal-settings.ts'
 import type { ListedProcess } from '../processes/queries.ts'
 import { processFindings } from './processes.ts'
 
@@ -48,6 +48,15 @@ test('a setting in which live processes differ is named once, with a host and wi
     'in host-a:7 MAIL_FROM is not the same as in the process host-b:7 on this database: which of them applies depends on who answers',
   ])
   expect(JSON.stringify(differences)).not.toContain('secret')
+})
+
+test('one setting that differs from many processes is told once, with three of them named', () => {
+  const own = listed('a', { MAIL_FROM: 'x' })
+  const others = ['b', 'c', 'd', 'e', 'f'].map((id) => listed(id, { MAIL_FROM: 'y' }))
+  const differences = differencesTo(own, [own, ...others])
+  expect(differences.map(sentenceOf)).toEqual([
+    'MAIL_FROM is not the same as in the processes host-b:7, host-c:7, host-d:7 and 2 more on this database: which of them applies depends on who answers',
+  ])
 })
 
 test('a process that is not live, or does not read a setting, differs in nothing', () => {

@@ -65,27 +65,32 @@ export function hashedSettings(config: Config, kind: ProcessKind, envelope: Enve
   )
 }
 
-/** A setting in which two processes differ. */
+/** A setting in which a process differs from others. */
 export interface SettingDifference {
   setting: string
-  /** The host and number of the other process. */
-  other: string
+  /** Host and number of each other process that has another value. */
+  others: string[]
 }
 
-/** Returns the settings in which a process differs from other live ones. */
-export const differencesTo = (
+/** Returns the settings in which a process differs from other live ones, each once. */
+export function differencesTo(
   { id, settings }: Pick<ListedProcess, 'id' | 'settings'>,
   all: readonly ListedProcess[],
-): SettingDifference[] =>
-  all
-    .filter((other) => other.isLive && other.id !== id)
-    .flatMap((other) =>
-      Object.entries(settings).flatMap(([setting, hash]) => {
-        const theirs = other.settings[setting]
-        return theirs === undefined || theirs === hash ? [] : [{ setting, other: `${other.host}:${other.pid}` }]
-      }),
-    )
+): SettingDifference[] {
+  const live = all.filter((other) => other.isLive && other.id !== id)
+  return Object.entries(settings).flatMap(([setting, hash]) => {
+    const others = live
+      .filter((other) => other.settings[setting] !== undefined && other.settings[setting] !== hash)
+      .map(({ host, pid }) => `${host}:${pid}`)
+    return others.length === 0 ? [] : [{ setting, others }]
+  })
+}
+
+/** So many processes are named in a sentence, the rest counted: behind a balancer there may be twenty. */
+const NAMED = 3
 
 /** Returns the sentence about a setting that differs; it shows no value. */
-export const sentenceOf = ({ setting, other }: SettingDifference): string =>
-  `${setting} is not the same as in the process ${other} on this database: which of them applies depends on who answers`
+export function sentenceOf({ setting, others }: SettingDifference): string {
+  const more = others.length > NAMED ? ` and ${others.length - NAMED} more` : ''
+  return `${setting} is not the same as in the process${others.length === 1 ? '' : 'es'} ${others.slice(0, NAMED).join(', ')}${more} on this database: which of them applies depends on who answers`
+}
