@@ -15,7 +15,7 @@ import { takeLedgerMark } from '../ledger/mark-queries.ts'
 import { type Chart, loadChart } from './codes.ts'
 import { checkDatev, endOfFiscalYear, fiscalYearOf } from './datev-form.ts'
 import { checkCodes } from './missing.ts'
-import { countUses, type Use } from './moves-queries.ts'
+import { countUses, hasEntriesFrom, type Use } from './moves-queries.ts'
 import {
   deleteExport,
   type ExportWithDifferences,
@@ -86,14 +86,9 @@ export async function makeExport(
       const codes = await lockGlCodes(tx)
       const chart = await loadChart(tx, codes)
       if (wanted.format === 'datev') checkDatev(codes.datev, wanted)
-      const isNew = await makeBatch(tx, context, chart, wanted, about)
+      const { isNew, below } = await makeBatch(tx, context, chart, wanted, about)
       const batch = await findNewestExport(tx, account, wanted.currency)
-      if (!batch)
-        throw conflict(
-          'nothing_to_export',
-          `There are no entries in ${wanted.currency} up to ${wanted.to}, and no export before.`,
-          'To',
-        )
+      if (!batch) throw nothingToExport(wanted, await hasEntriesFrom(tx, wanted, below))
       if (wanted.isLock) await closeBooks(tx, deps, context, wanted.to)
       if (isNew) await recordExport(tx, context, 'export.created', batch)
       return { batch, isNew }
@@ -101,6 +96,16 @@ export async function makeExport(
     { boundMs: BATCH_MS, ...(about.gone && { signal: about.gone }) },
   )
 }
+
+/** Makes the refusal of a first batch without entries; `hasYounger` if there are some which are not settled yet. */
+const nothingToExport = ({ currency, to }: WantedExport, hasYounger: boolean): Fault =>
+  conflict(
+    'nothing_to_export',
+    hasYounger
+      ? `There are entries in ${currency} up to ${to}, but none can be exported yet: on Citus that takes 30 minutes from when an entry was written, on one server until the writes that were under way have ended. Try again then.`
+      : `There are no entries in ${currency} up to ${to}, and no export before.`,
+    'To',
+  )
 
 /** Refuses a stack of DATEV for a fiscal year that an export has closed up to its end. */
 async function checkYearOpen(tx: Transaction, { codes }: Chart, batch: BatchToWrite): Promise<void> {
@@ -126,7 +131,7 @@ async function makeBatch(
   chart: Chart,
   wanted: WantedExport,
   about: LongRun,
-): Promise<boolean> {
+): Promise<{ isNew: boolean; below: bigint }> {
   const createdAt = context.moment.now
   const marked = await takeLedgerMark(tx)
   const before = await highestMark(tx, tx.account)
@@ -148,9 +153,9 @@ async function makeBatch(
         ...(await writeFiles(tx, chart, batch, (done) => about.progress(Math.min(done, entries), entries))),
       })
     })
-    return true
+    return { isNew: true, below }
   } catch (error) {
-    if (error instanceof NothingNew) return false
+    if (error instanceof NothingNew) return { isNew: false, below }
     throw error
   }
 }

@@ -92,6 +92,17 @@ export const countUses = (tx: Transaction, scope: BatchScope) =>
   tx.rows<Use>(sql`
     select e.debit, e.credit, count(*)::integer as "entries" ${FROM(tx, scope)} where ${IS_FRESH(scope)} group by e.debit, e.credit`)
 
+/** Returns whether an account has entries of a batch at or above its mark: those of writes that may not have been seen by all yet. */
+export const hasEntriesFrom = async (
+  tx: Transaction,
+  { currency, to }: Pick<BatchScope, 'currency' | 'to'>,
+  below: bigint,
+): Promise<boolean> =>
+  (await tx.first(sql`
+    select 1 from ledger e
+     where e.account_id = ${tx.account} and ${LEDGER.fromId('e', fragment`${below}::bigint`)} and e.currency = ${currency} and e.dated <= ${to} limit 1`)) !==
+  undefined
+
 /**
  * Lists entries and moves with the documents that they belong to. A settlement belongs to its note, and one that was taken away is known by what a batch
  * before has moved for it. The entries that need a look at settlements, mostly few, are read apart, so that the others cost no more than themselves.

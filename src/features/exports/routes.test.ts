@@ -1,5 +1,7 @@
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { readOnlyClientOf, startTestService, type TestClient } from '../../../test/support/app.ts'
+import { clientConfig } from '../../platform/database/open-database.ts'
 import { creditOf, invoiceOf, moneyShop, paymentOf } from '../money/money.testing.ts'
 import { CODES, exportOf, fileOf, linesOf, readCsv, rowsOf } from './exports.testing.ts'
 
@@ -166,6 +168,27 @@ describe('a batch', () => {
     expect([euro.status, euro.body.Errors[0].Code]).toEqual([409, 'nothing_to_export'])
     await exportOf(client)
     expect((await client.post('/v1/exports', { ...JANUARY, CurrencyCode: 'EUR' })).status).toBe(409)
+  })
+
+  test('of entries that are not settled yet says so, where there are any up to To in the currency', async () => {
+    const several = await startTestService()
+    const owner = new pg.Client(clientConfig(several.connection, undefined))
+    await owner.connect()
+    // As on Citus, from the first connection of an export on.
+    await owner.query(`alter database ${several.connection.database} set perennial.writing_servers = 'several'`)
+    await owner.end()
+    const { client } = await moneyShop(several, 1)
+    await client.put('/v1/glcodes', CODES)
+    await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
+    const refusalOf = async (over: object) => {
+      const { status, body } = await client.post('/v1/exports', { ...JANUARY, ...over })
+      return [status, body.Errors[0].Code, body.Errors[0].Message]
+    }
+    const refused = [409, 'nothing_to_export']
+    expect(await refusalOf({})).toEqual([...refused, expect.stringContaining('on Citus that takes 30 minutes')])
+    const none = expect.stringMatching(/^There are no entries in /)
+    expect(await refusalOf({ CurrencyCode: 'EUR' })).toEqual([...refused, none])
+    expect(await refusalOf({ From: '2026-12-01', To: '2026-12-31' })).toEqual([...refused, none])
   })
 })
 

@@ -79,7 +79,7 @@ export const exportOperations = (deps: ExportDeps): Operation[] => [
       unchanged: 'Nothing is new: the newest export of the currency',
     },
     refusals: {
-      409: 'Codes are missing, which are listed; there is nothing to export and no export before; or another export of the account is being made',
+      409: 'Codes are missing, which are listed; there is nothing to export, or nothing yet, and no export before; or another export of the account is being made',
     },
     longKind: 'export',
     endsWithCaller: true,
