@@ -1124,6 +1124,7 @@ create table failover_calls (
   called_at timestamp with time zone not null,
   is_moving boolean not null,
   numbers jsonb not null,
+  noted_at timestamp with time zone,
   constraint failover_calls_pkey PRIMARY KEY (failover_id, process_id),
   constraint failover_calls_failover_id_fkey FOREIGN KEY (failover_id) REFERENCES failovers(failover_id)
 );
@@ -3575,6 +3576,33 @@ end $function$
 ;
 revoke all on function end_maintenance from public;
 grant execute on function end_maintenance to perennial_app;
+
+CREATE OR REPLACE FUNCTION failover_awaits_notes(failover bigint, patience_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  return exists (select 1 from failover_calls c where c.failover_id = failover and c.is_moving and c.noted_at is null
+                    and c.called_at > clock_timestamp() - make_interval(secs => patience_ms / 1000.0));
+end $function$
+;
+revoke all on function failover_awaits_notes from public;
+grant execute on function failover_awaits_notes to perennial_app;
+
+CREATE OR REPLACE FUNCTION failover_noted(failover bigint, process uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+begin
+  update failover_calls c set noted_at = coalesce(c.noted_at, clock_timestamp()) where c.failover_id = failover and c.process_id = process;
+end $function$
+;
+revoke all on function failover_noted from public;
+grant execute on function failover_noted to perennial_app;
 
 CREATE OR REPLACE FUNCTION find_gateway_by_token(gateway_token uuid)
  RETURNS TABLE(account_id bigint, gateway_id bigint)

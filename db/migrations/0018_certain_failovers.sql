@@ -6,7 +6,9 @@
 alter table failovers add column settled_on text;
 comment on column failovers.settled_on is 'The run of the server on which it was settled: a copy that was put back since then has another.';
 alter table failover_notes add column closed_at timestamp with time zone;
-comment on column failover_notes.closed_at is 'When its gateway was released, after somebody had looked. Null: nobody has.';
+comment on column failover_notes.closed_at is 'When its gateway was released, after somebody had looked, or its mail became Unknown. Null: neither.';
+alter table failover_calls add column noted_at timestamp with time zone;
+comment on column failover_calls.noted_at is 'When the process had written down what it remembers, where something was lost.';
 
 -- Tells this run of the server, with these tables, from any other: a copy that is put back starts its server anew, or makes its tables anew.
 create function server_run()
@@ -109,6 +111,21 @@ begin
   update failovers set settled_at = coalesce(settled_at, clock_timestamp()), settled_on = coalesce(settled_on, server_run()) where failover_id = failover;
 end $$;
 
+-- Takes that a process has written down what it remembers.
+create function failover_noted(failover bigint, process uuid)
+  returns void language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
+begin
+  update failover_calls c set noted_at = coalesce(c.noted_at, clock_timestamp()) where c.failover_id = failover and c.process_id = process;
+end $$;
+
+-- Tells whether a process that worked on the server before has called within so many milliseconds, and has not written down yet what it remembers.
+create function failover_awaits_notes(failover bigint, patience_ms integer)
+  returns boolean language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
+begin
+  return exists (select 1 from failover_calls c where c.failover_id = failover and c.is_moving and c.noted_at is null
+                    and c.called_at > clock_timestamp() - make_interval(secs => patience_ms / 1000.0));
+end $$;
+
 -- Declares a loss that no process could tell. Rule: the newest failover is meant while it is open or of the last hour; else, and where a copy was put back
 -- since it was settled, this is a loss of its own, of the present timeline, and what that failover did for sequences is used up. Returns it.
 create or replace function declare_loss()
@@ -134,6 +151,7 @@ begin
   return newest.failover_id;
 end $$;
 
-revoke all on function server_run from public;
--- Whoever releases a gateway closes what is noted of it.
+revoke all on function server_run, failover_noted, failover_awaits_notes from public;
+grant execute on function failover_noted, failover_awaits_notes to perennial_app;
+-- Whoever releases a gateway, or makes a mail Unknown, closes what is noted of it.
 grant update on failover_notes to perennial_app;

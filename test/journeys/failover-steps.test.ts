@@ -27,7 +27,7 @@ import { relaxedCommits } from '../../src/platform/database/relaxed-commits.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
 import { ServerClient } from '../../src/platform/database/server-client.ts'
 import { serversFor } from '../../src/platform/database/servers.ts'
-import { sql } from '../../src/platform/database/sql.ts'
+import { sql, type Statement } from '../../src/platform/database/sql.ts'
 import { meetAndSettle, type SettleDeps, settleLoss, settling } from '../../src/platform/failover/settle.ts'
 
 /** The steps of a lossy failover: each can be done again, by whichever process comes next. */
@@ -191,7 +191,7 @@ const liveShop = async () => {
   return client
 }
 
-test.each([1, 2, 3, 4, 5, 6])(
+test.each([1, 2, 3, 4, 5, 6, 7])(
   'a process that is killed after %i statements leaves the rest to whoever knows the same, and nothing is done twice',
   async (count) => {
     const client = await liveShop()
@@ -214,6 +214,7 @@ test('a process that knows nothing finishes what one that was killed has begun, 
   const client = await liveShop()
   await takeOver()
   await expect(meetAndSettle(depsOf(client, { db: dying(1) }), { before: 0 })).rejects.toThrow('killed')
+  await owned(`update failover_calls set called_at = called_at - interval '10 seconds'`)
   await meetAndSettle(depsOf(client, { memory: undefined }), { before: null })
   expect(await found(client)).toEqual({ ...SETTLED, notes: [] })
   await owned('update gateways set held_for = null')
@@ -412,6 +413,34 @@ test('no process writes before numbers are raised above those of each that calls
   const last = ending(depsOf(client), 0)
   expect(await Promise.all([first, starting, last])).toEqual([1, 2, 3].map(() => SETTLED.counters))
   await owned('delete from processes')
+})
+
+test('no process goes on before each that has called has written down what it knows', async () => {
+  const client = await liveShop()
+  await takeOver()
+  let begins = () => {}
+  const begun = new Promise<void>((resolve) => (begins = resolve))
+  const slow = {
+    ...db,
+    unscoped: {
+      ...db.unscoped,
+      rows: async (statement: Statement) => {
+        if (statement.text.includes('note_failover')) {
+          begins()
+          await rest(500)
+        }
+        return db.unscoped.rows<any>(statement)
+      },
+    },
+  }
+  const one = meetAndSettle(depsOf(client, { db: slow }), { before: 0 })
+  await begun
+  const notesAfter = async (before: number | null) => {
+    await meetAndSettle(depsOf(client, { memory: undefined }), { before })
+    return (await found(client)).notes
+  }
+  expect(await Promise.all([notesAfter(0), notesAfter(null)])).toEqual([SETTLED.notes, SETTLED.notes])
+  await one
 })
 
 test('a number that callers have and that is still to be given here is a loss, whoever has given it', async () => {

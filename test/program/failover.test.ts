@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../src/features/accounts/actions.ts'
 import { raisingAfterFailover } from '../../src/features/accounts/settings.ts'
 import type { ChargeToMake, GatewayAdapter, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
+import { mailDuty } from '../../src/features/mailing/duty.ts'
+import { serverAt, startMailServer } from '../../src/features/mailing/mailing.testing.ts'
 import { readConfig } from '../../src/platform/config.ts'
 import { openService } from '../../src/platform/database/open.ts'
-import { clientOf, startTestService, type TestClient } from '../support/app.ts'
+import { clientOf, startTestService, type TestClient, type TestService } from '../support/app.ts'
 import { ROOT, runProgram, testFolder } from './program.ts'
 import {
   copyServer,
@@ -55,6 +58,7 @@ function bookedGateway() {
   return { adapter, book }
 }
 
+const mailServer = await startMailServer()
 const key = randomBytes(32)
 const ENCRYPTION_KEY = key.toString('hex')
 
@@ -106,6 +110,20 @@ async function again(ask: () => ReturnType<TestClient['get']>) {
   }
 }
 
+/** Hands the mail of a service to a mail server, as a worker does. */
+function sending({ app, db, calling: { envelope } }: TestService) {
+  const { url, arrived } = mailServer
+  const duty = mailDuty({
+    server: serverAt(url),
+    from: 'mailer@billing.example',
+    domains: [],
+    drawing: app.drawing,
+    secrets: { sealer: envelope.under('outbox'), links: app.links },
+  })
+  const log = pino({ level: 'silent' })
+  return { arrived, send: () => duty.run({ db, log, realClock: Date.now }, () => {}) }
+}
+
 const customer = (client: TestClient) =>
   client.post('/v1/customers', { Name: 'Some', LastName: 'Body', PaymentMethod: 'credit_card' })
 
@@ -147,6 +165,14 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
     },
   })
   expect(card.status, card.text).toBe(200)
+  const mails = sending(service)
+  const { body: reader } = await client.post('/v1/customers', {
+    Name: 'Reads',
+    isCompany: true,
+    Email: 'reads@example.com',
+    autoSendInvoice: true,
+  })
+  await cardInvoice(client, reader.customerID)
   const known = await cardInvoice(client, customerID)
   expect((await client.post(`/v1/invoices/${known.invoiceID}/collect`)).status).toBe(201)
   // Commits behind it: instants are known less exactly on a busy machine, which is as much slower with these.
@@ -163,6 +189,8 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const note = await client.post(`/v1/invoices/${lostInvoice.invoiceID}/credit`, { Amount: 1, Reason: 'Wrong' })
   expect(note.status, note.text).toBe(201)
   expect(book.size).toBe(2)
+  await mails.send()
+  expect(mails.arrived).toHaveLength(1)
   await stopServer(primary)
   await promote(standby)
 
@@ -175,6 +203,11 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const nextNote = await client.post(`/v1/invoices/${next.invoiceID}/credit`, { Amount: 1, Reason: 'Wrong' })
   expect(nextNote.status, nextNote.text).toBe(201)
   expect(nextNote.body.CreditNumber).not.toBe(note.body.CreditNumber)
+
+  // Its record is as before it left, and a person decides.
+  await mails.send()
+  expect((await client.get('/v1/outbox')).body).toMatchObject([{ Status: 'Unknown', SentDate: null }])
+  expect(mails.arrived).toHaveLength(1)
 
   // No money moves until somebody has looked.
   expect((await client.get(`/v1/gateways/${gatewayID}`)).body.HeldFor).toBe('failover')
@@ -211,7 +244,10 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const kept = new Set(there.map(({ id }) => id))
   expect(lost.filter((id) => kept.has(id))).toEqual([])
   const [effect] = listed.Effects
-  expect(listed.Effects).toMatchObject([{ Kind: 'charge', gatewayID, Reference: String(collected.body.paymentID) }])
+  expect(listed.Effects).toMatchObject([
+    { Kind: 'charge', gatewayID, Reference: String(collected.body.paymentID) },
+    { Kind: 'mail', gatewayID: null },
+  ])
   expect(book.has(effect.Reference)).toBe(true)
   expect((await runProgram(['doctor'], env)).out).toMatch(/warn +gateways: .*held \(failover\)/)
 
@@ -231,7 +267,7 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   await onServer(standby, `update perennial.gateways set held_for = 'by_hand'`)
   expect((await runProgram(['gateway', 'release'], env)).code).toBe(1)
   const released = await runProgram(['gateway', 'release', String(gatewayID), '--anyway', '--json'], env)
-  expect(JSON.parse(released.out)).toMatchObject([{ WasHeldFor: 'by_hand', Effects: listed.Effects.map(effectShown) }])
+  expect(JSON.parse(released.out)).toMatchObject([{ WasHeldFor: 'by_hand', Effects: [effectShown(effect)] }])
   expect((await client.post(`/v1/invoices/${charged.invoiceID}/collect`)).body.Errors[0].Code).toBe(
     'nothing_to_collect',
   )

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { subscribe } from '../../../test/support/shop.ts'
 import type { TestClient } from '../../../test/support/app.ts'
+import { noteLosses } from '../../platform/failover/queries.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { describe, expect, test } from 'vitest'
 import { ATTACHED_BYTES_MAX } from './attach.ts'
@@ -50,6 +52,44 @@ test('an invoice mail of a test account reaches its TestMailTo with the PDF, and
     LastReply: expect.stringMatching(/^250 /),
   })
   expect((await client.get(`/v1/invoices/${invoiceID}`)).body.DateSent).toBe('2027-03-01T09:00:00.000Z')
+})
+
+test('a mail that left before a failover, and of which the record was lost, is Unknown, and leaves again when a person sends it', async () => {
+  const client = await sender()
+  const [noted, other] = [await welcomed(client), await welcomed(client, 'john@example.com')]
+  const claimed = await welcomed(client, 'jim@example.com')
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update outbox set status = 'sending', next_try_at = null, holder = ${randomUUID()}::uuid, leased_until = now() - interval '1 second'
+                 where account_id = ${client.id} and outbox_id = ${BigInt(claimed.outboxID)}`),
+  )
+  const effect = {
+    operation: 'mail',
+    type: null,
+    number: null,
+    account: client.id,
+    gatewayId: null,
+    commit: null,
+  } as const
+  const instants = { kind: 'effect', sentMs: Date.now(), answeredMs: Date.now(), state: 'lost' } as const
+  await noteLosses(service.db.unscoped, '1', randomUUID(), [
+    { ...effect, ...instants, position: 1, id: String(noted.outboxID) },
+    { ...effect, ...instants, position: 3, id: String(claimed.outboxID) },
+    // Of another kind, with the same reference.
+    { ...effect, ...instants, position: 2, id: String(other.outboxID), operation: 'charge' },
+  ])
+  await work()
+  const statuses = async () => (await client.get('/v1/outbox')).body.map(({ Status }: any) => Status)
+  expect(await statuses()).toEqual(['Unknown', 'Sent', 'Unknown'])
+  expect(await arrivedOf(client, noted.outboxID)).toEqual([])
+  const events = (await client.get('/v1/events?type=outbox_mail.unknown')).body
+  expect(events).toHaveLength(2)
+  expect(events.find(({ RecordID }: any) => RecordID === noted.outboxID)).toMatchObject({
+    Reason: expect.stringContaining('before a failover'),
+  })
+  expect((await client.put(`/v1/outbox/${noted.outboxID}/send`)).status).toBe(204)
+  await work()
+  expect(await statuses()).toEqual(['Sent', 'Sent', 'Unknown'])
+  expect(await arrivedOf(client, noted.outboxID)).toHaveLength(1)
 })
 
 test('a mail that was offered to the server keeps the texts that it was offered with, and no longer what they were made of', async () => {

@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/failures.ts'
 import type { GoOn } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
+import { takeUpEffects } from '../../platform/failover/queries.ts'
 import { underWay } from '../../platform/failover/under-way.ts'
 import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
@@ -58,6 +59,9 @@ const MANY = 500
 const REST_MS = 25
 const RENEW_EVERY_MS = 10_000
 const ACTOR = 'mail'
+/** By which a mail that leaves is remembered across a failover, with its identifier. */
+const EFFECT = 'mail'
+const LEFT_BEFORE = 'it may have left before a failover that lost the record of that'
 
 /** Progress of one portion of an account. */
 export interface MailPortion {
@@ -98,6 +102,8 @@ export async function sendPortion(
   return { hadMail, away }
 }
 
+const referenceOf = ({ id }: Pick<ClaimedMail, 'id'>): string => String(id)
+
 interface Taken {
   settings: AccountSettings
   mails: readonly ClaimedMail[]
@@ -109,7 +115,18 @@ async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
   const context = contextOf(deps, settings)
   const nowMs = deps.realClock()
   const lost = await lockLostMails(tx, MANY)
-  for (const mail of lost) await finish(tx, context, mail, verdictOfLost(mail, nowMs), { reason: 'its sender ended' })
+  const lostNoted = await takeUpEffects(tx, EFFECT, lost.map(referenceOf))
+  for (const mail of lost) {
+    const isNoted = lostNoted.has(referenceOf(mail))
+    const about = { reason: isNoted ? LEFT_BEFORE : 'its sender ended' }
+    await finish(
+      tx,
+      context,
+      mail,
+      verdictOfLost({ ...mail, isHandedOver: mail.isHandedOver || isNoted }, nowMs),
+      about,
+    )
+  }
   if (settings.mode === 'test' && settings.testMailTo === null) {
     const held = await holdQueuedMails(tx, MANY)
     for (const mail of held) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
@@ -118,12 +135,17 @@ async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
   const freshAfter = instantOf(deps.sinceMs - FRESH_MS)
   const domain = messageDomainOf(deps.from)
   const claimed = await claimMails(tx, { now: instantOf(nowMs), freshAfter, limit: PORTION, domain })
-  const stale = claimed.filter(({ isStale }) => isStale)
+  const noted = await takeUpEffects(tx, EFFECT, claimed.map(referenceOf))
+  const unsent = claimed.filter((mail) => !noted.has(referenceOf(mail)))
+  for (const mail of claimed)
+    if (!unsent.includes(mail))
+      await finish(tx, context, mail, verdictOfLost({ ...mail, isHandedOver: true }, nowMs), { reason: LEFT_BEFORE })
+  const stale = unsent.filter(({ isStale }) => isStale)
   if (stale.length > 0) await holdMails(tx, stale)
   for (const mail of stale) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
   return {
     settings,
-    mails: claimed.filter(({ isStale }) => !isStale),
+    mails: unsent.filter(({ isStale }) => !isStale),
     hadMail: lost.length + claimed.length > 0,
   }
 }
@@ -158,7 +180,7 @@ async function sendOne(
   const { addressed, receivers, bytes, utf8Bytes, texts } = written
   const handOver = () => deps.db.transaction(settings.id, (tx) => markHandedOver(tx, mail))
   const sending = await underWay(
-    deps.db.remember({ account: settings.id, operation: 'mail', gatewayId: null, reference: String(mail.id) }),
+    deps.db.remember({ account: settings.id, operation: EFFECT, gatewayId: null, reference: referenceOf(mail) }),
     () => line.send({ from: deps.from, to: receivers, bytes, utf8Bytes, handOver }),
     ({ outcome }) => outcome === 'taken' || outcome === 'unknown',
   )

@@ -1,7 +1,7 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Queryable, Transaction } from '../database/database.ts'
-import { fragment, sql } from '../database/sql.ts'
+import { arrayLiteral, fragment, sql } from '../database/sql.ts'
 import type { Figure } from '../metrics.ts'
 import type { Missing, ServerKnowledge } from './memory.ts'
 
@@ -89,6 +89,14 @@ export const noteLosses = (db: Unscoped, id: string, processId: string, found: r
     select note_failover(${id}::bigint, ${processId}::uuid, ${JSON.stringify(notes)}::jsonb)`)
 }
 
+/** Takes that a process has written down all that it knows. */
+export const markNoted = (db: Unscoped, id: string, processId: string) =>
+  db.rows(sql`select failover_noted(${id}::bigint, ${processId}::uuid)`)
+
+/** Returns whether a process that has called within so many milliseconds has yet to write down what it knows. */
+export const awaitsNotes = (db: Unscoped, id: string, patienceMs: number) =>
+  db.value<boolean>(sql`select failover_awaits_notes(${id}::bigint, ${patienceMs}::integer) as "is"`)
+
 /** Reads how far standbys are behind, for /metrics. */
 export const listReplicationFigures = (db: Unscoped) =>
   db.rows<Figure>(sql`
@@ -155,6 +163,24 @@ export const closeNotes = (tx: Transaction, gateway: Id) =>
   tx.rows(sql`
     update failover_notes set closed_at = moment()
      where account_id = ${tx.account} and gateway_id = ${gateway} and closed_at is null returning 1 as "closed"`)
+
+/**
+ * Takes up what is noted of effects by their references, and returns those that were open: what left before a failover that may
+ * have lost the record of it. Each is taken up once.
+ */
+export const takeUpEffects = async (
+  tx: Transaction,
+  operation: string,
+  references: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  if (references.length === 0) return new Set()
+  return new Set(
+    await tx.values<string>(sql`
+      update failover_notes set closed_at = moment()
+       where account_id = ${tx.account} and kind = 'effect' and operation = ${operation} and record_id = any (${arrayLiteral(references)}::text[])
+         and closed_at is null returning record_id as "reference"`),
+  )
+}
 
 /** Declares the last failover, or a restored copy, a lossy one; returns it. */
 export const declareLoss = (db: Unscoped): Promise<bigint> => db.value<bigint>(sql`select declare_loss() as "id"`)

@@ -5,9 +5,11 @@ import type { Settle } from '../database/servers.ts'
 import { steadyClock } from '../steady-clock.ts'
 import type { Memory, ServerKnowledge, TimelineEnd } from './memory.ts'
 import {
+  awaitsNotes,
   holdingGateways,
   type KnownNumbers,
   listFailoverNumbers,
+  markNoted,
   markSettled,
   meetServer,
   type Met,
@@ -24,6 +26,9 @@ const AGAIN_MS = 50
  * take. One that starts then has looked for no silence, and may be the first here while all others still wait for an answer.
  */
 const PATIENCE_MS = { gone: 3_000, silent: 6_000, startBesideSilent: 10_000 }
+
+/** How long one that has called may take, when the time of all is over, until it has written down what it knows. One that takes longer has died. */
+const NOTING_MS = 3_000
 
 export interface SettleLog {
   info(message: string): void
@@ -75,8 +80,10 @@ export async function meetAndSettle(deps: SettleDeps, { before, wasSilent = fals
   if (!met.isMove || !first.isMove) return met
   const isMine = before !== null
   if (met.isLossy && (!met.isSettled || (isMine && first.isOwnLoss))) await settleLoss(deps, met.id)
-  if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, { ...met, lost: first.lost })
+  if (met.isLossy && isMine) await noteAll(deps, { ...met, lost: first.lost })
   if (isMine) memory?.forgetCommits()
+  // What is noted decides what leaves again: whoever has called writes it down before anybody goes on.
+  while (met.isLossy && (await awaitsNotes(db.unscoped, met.id, patienceMs + NOTING_MS))) await delay(AGAIN_MS)
   if (isMine || first.isNew || (met.isLossy && !met.isSettled)) report(deps.log, met)
   // The others had waited for as long as they do, and write.
   if (isMine && first.isOwnLoss && first.lateMs > patienceMs)
@@ -109,17 +116,18 @@ export function settling(deps: Omit<SettleDeps, 'db'>, open: () => Database): Se
 
 /** Writes down what is missing, and from then on what began before and is noted only later. */
 async function noteAll(
-  { db, working, processId, memory, log }: SettleDeps & { memory: Memory },
+  { db, working, processId, memory, log }: SettleDeps,
   { id, ...end }: Pick<Extract<Met, { isMove: true }>, 'id'> & TimelineEnd,
 ): Promise<void> {
-  memory.noteLater(steadyClock(), (change) => {
+  memory?.noteLater(steadyClock(), (change) => {
     noteLosses(working.unscoped, id, processId, [change]).catch((error: unknown) =>
       log.error(
         `${change.operation} ${change.id ?? ''} may be lost by the failover, and could not be noted: ${String(error)}`,
       ),
     )
   })
-  await noteLosses(db.unscoped, id, processId, memory.after(end))
+  if (memory) await noteLosses(db.unscoped, id, processId, memory.after(end))
+  await markNoted(db.unscoped, id, processId)
 }
 
 /** Does what a loss asks for: identifiers, numbers, holds. */
