@@ -205,6 +205,7 @@ create table batch_lines (
   returned_code text,
   returned_reason text,
   returned_source text,
+  sent_trace text,
   constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
   constraint batch_lines_payment_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),
@@ -217,6 +218,7 @@ CREATE INDEX batch_lines_of_batch ON batch_lines USING btree (account_id, batch_
 CREATE INDEX batch_lines_of_customer ON batch_lines USING btree (account_id, customer_id);
 CREATE INDEX batch_lines_of_mandate ON batch_lines USING btree (account_id, sent_mandate, payment_id) WHERE (sent_mandate IS NOT NULL);
 CREATE INDEX batch_lines_of_method ON batch_lines USING btree (account_id, payment_method_id);
+CREATE INDEX batch_lines_of_trace ON batch_lines USING btree (account_id, sent_trace, payment_id) WHERE (sent_trace IS NOT NULL);
 alter table batch_lines enable row level security;
 create policy account on batch_lines to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
 grant delete, insert, select, update on batch_lines to perennial_app;
@@ -1229,6 +1231,7 @@ create table gateways (
   held_for text,
   held_at timestamp with time zone,
   released_at timestamp with time zone,
+  return_rates_told jsonb,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
@@ -1835,6 +1838,8 @@ create table payment_batches (
   warned_for date,
   last_moment_at timestamp with time zone,
   passed_for date,
+  file_day date,
+  file_of_day smallint,
   constraint payment_batches_pkey PRIMARY KEY (account_id, batch_id),
   constraint payment_batches_by_token UNIQUE (account_id, token),
   constraint payment_batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -2262,6 +2267,7 @@ create table result_files (
   is_entry_known boolean default true not null,
   is_to_be_sent_again boolean default false not null,
   again_begun_at timestamp with time zone,
+  lines_padded integer,
   constraint result_files_pkey PRIMARY KEY (account_id, result_file_id),
   constraint result_files_once UNIQUE (account_id, gateway_id, sha256),
   constraint result_files_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -2298,6 +2304,7 @@ create table result_lines (
   is_sum boolean default false not null,
   is_status boolean default false not null,
   batch_id bigint,
+  is_change boolean default false not null,
   constraint result_lines_pkey PRIMARY KEY (account_id, result_line_id),
   constraint result_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint result_lines_file_fkey FOREIGN KEY (account_id, result_file_id) REFERENCES result_files(account_id, result_file_id),

@@ -66,6 +66,12 @@ export function dateIn(instant: Instant | number, zone: string): IsoDate {
   return dateOf(local.year, local.month, local.day)
 }
 
+/** Returns the local wall-clock time of an instant in a zone, as hh:mm. */
+export function timeIn(instant: Instant, zone: string): string {
+  const { hour, minute } = localTimeOf(Date.parse(instant), zone)
+  return [hour, minute].map((value) => String(value).padStart(2, '0')).join(':')
+}
+
 /**
  * Returns the instant of a local wall-clock time, in milliseconds. A time that does not exist is read with the offset before the change,
  * one that comes twice is the earlier.

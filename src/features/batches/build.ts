@@ -2,9 +2,20 @@ import { assert } from '../../kernel/assert.ts'
 import { type Account, backgroundContext, type Moment, type RequestContext } from '../../kernel/context.ts'
 import { lastMoment } from '../../kernel/batch-days.ts'
 import type { Id } from '../../kernel/ids.ts'
+import { dateIn } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
-import type { BatchFile, BatchToBuild, Built, Held, NotSent, RefusedLine, Unknown } from '../gateways/contract.ts'
+import type {
+  BatchFile,
+  BatchToBuild,
+  Built,
+  Held,
+  NotSent,
+  RefusedLine,
+  Traces,
+  Unknown,
+} from '../gateways/contract.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { findGateway, type Gateway, isHeldNow } from '../gateways/queries.ts'
 import { countTries } from '../invoices/state-queries.ts'
 import { loadPayment, takeBackPayment } from '../money/payments.ts'
@@ -12,7 +23,16 @@ import { type BatchLine, insertLineInvoices, listLines, updateSent } from './lin
 import { sealFile } from './file.ts'
 import type { LinesOfService } from './hooks.ts'
 import { makeRoomAgain, reopen } from './states.ts'
-import { type Batch, builds, claimBuild, findBatch, lockWholeBatch, updateState, updateSubmitted } from './queries.ts'
+import {
+  type Batch,
+  builds,
+  claimBuild,
+  findBatch,
+  lockWholeBatch,
+  placeFile,
+  updateState,
+  updateSubmitted,
+} from './queries.ts'
 import { recordBatch } from './record.ts'
 import { isAwaitingRelease } from './rules.ts'
 import { type Readied, readyLines } from './to-build.ts'
@@ -32,7 +52,7 @@ const ACTOR = 'batches'
 
 /** Outcome of the calls of a build: handed over with a file or without; lines that cannot be; or nothing is known yet. */
 type Handed =
-  | { kind: 'handed'; file: BatchFile | null }
+  | { kind: 'handed'; file: BatchFile | null; traces?: Traces }
   | Extract<Built, { kind: 'refused' }>
   | Unknown
   | NotSent
@@ -54,35 +74,54 @@ export async function buildBatch(
   const found = await findBatch(db.reader(account.id), account.id, batchId)
   if (found && isAwaitingRelease(found)) return reopenLate(deps, context, found)
   if (found && (await isHeldNow(db.reader(account.id), account.id, found.gatewayId))) return
-  if (!(await db.transaction(account.id, (tx) => claimBuild(tx, batchId, isAll)))) return
+  const claimed = await db.transaction(account.id, (tx) => claim(tx, account, batchId, isAll))
+  if (!claimed) return
   const batch = await findBatch(db.reader(account.id), account.id, batchId)
   const gateway = batch && (await findGateway(db.reader(account.id), account.id, batch.gatewayId))
   assert(batch && gateway, `batch ${batchId} has its gateway while it is built`)
   const readied = await readyLines(db.reader(account.id), deps.envelope, account.id, batch, gateway)
-  const handed = await handOver(deps, context, gateway, batch, readied)
+  const handed = await handOver(deps, context, gateway, { batch, ...claimed }, readied)
   const isAgain = await db.transaction(account.id, (tx) =>
     finish(tx, context, deps, { batch, gateway, readied, handed }),
   )
   if (isAgain) await buildBatch(deps, account, moment, batchId, true)
 }
 
+/** Claims a batch to build, and gives its file a place where its gateway counts them; undefined where it is not to be built. */
+async function claim(
+  tx: Transaction,
+  { timeZone }: Account,
+  batchId: Id,
+  isAll: boolean,
+): Promise<Pick<BatchToBuild, 'fileOfDay'> | undefined> {
+  const claimed = await claimBuild(tx, batchId, isAll)
+  if (!claimed) return undefined
+  const gateway = await findGateway(tx, tx.account, claimed.gatewayId)
+  assert(gateway, `batch ${batchId} has its gateway while it is built`)
+  if (!gatewayFactsOf(gateway.type).countsFiles) return { fileOfDay: null }
+  return { fileOfDay: await placeFile(tx, claimed, dateIn(claimed.submittedAt, timeZone)) }
+}
+
 async function handOver(
   deps: BuildDeps,
   context: RequestContext,
   gateway: Gateway,
-  { id, token, currency, actionDate, submittedAt }: Batch,
+  { batch, fileOfDay }: { batch: Batch } & Pick<BatchToBuild, 'fileOfDay'>,
   { lines, refused }: Readied,
 ): Promise<Handed> {
   if (refused.length > 0 || lines.length === 0) return { kind: 'refused', lines: refused }
+  const { id, token, currency, actionDate, submittedAt } = batch
   assert(submittedAt, `batch ${id} was submitted`)
-  const toBuild: BatchToBuild = { token, batchId: id, currency, actionDate, submittedAt, lines }
+  const { timeZone: zone } = context.account
+  const toBuild: BatchToBuild = { token, batchId: id, currency, actionDate, submittedAt, zone, fileOfDay, lines }
   return askGateway<Handed>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.buildBatch, `a gateway of type ${gateway.type} builds batches`)
     const built = await adapter.buildBatch(call, toBuild)
     if (built.kind !== 'built') return built
-    if (!adapter.submitBatch) return { kind: 'handed', file: built.file }
+    const handed = { ...built, kind: 'handed' as const }
+    if (!adapter.submitBatch) return handed
     const submitted = await adapter.submitBatch(call, toBuild)
-    return submitted.kind === 'submitted' ? { kind: 'handed', file: built.file } : submitted
+    return submitted.kind === 'submitted' ? handed : submitted
   })
 }
 
@@ -104,7 +143,7 @@ async function finish(
   if (batch?.state !== 'build' || isAwaitingRelease(batch)) return false
   switch (handed.kind) {
     case 'handed':
-      await writeSubmitted(tx, context, deps, batch, readied, handed.file)
+      await writeSubmitted(tx, context, deps, batch, readied, handed)
       return false
     case 'refused':
       if (handed.lines.length > 0 || handed.reason === undefined)
@@ -137,13 +176,14 @@ async function writeSubmitted(
   deps: BuildDeps,
   batch: Batch,
   { methods }: Readied,
-  file: BatchFile | null,
+  { file, traces }: Extract<Handed, { kind: 'handed' }>,
 ): Promise<void> {
   await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file))
   const lines = await listLines(tx, tx.account, batch.id)
   const sent = lines.map(({ id }) => {
     const method = methods.get(id)
-    return { id, numberHash: method?.numberHash ?? null, mandate: method?.mandateReference ?? null }
+    const mandate = method?.mandateReference ?? null
+    return { id, numberHash: method?.numberHash ?? null, mandate, trace: traces?.get(id) ?? null }
   })
   await updateSent(tx, sent)
   const [ofService, byHand] = [true, false].map((isOurs) =>

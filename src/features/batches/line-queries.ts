@@ -86,20 +86,22 @@ export const updateLine = (tx: Transaction, row: Pick<BatchLine, 'id' | 'payment
     update batch_lines set payment_method_id = ${row.paymentMethodId}, is_service_made = ${row.isServiceMade}
      where account_id = ${tx.account} and payment_id = ${row.id}`)
 
-/** Writes the accounts and the mandates that lines were handed over with. */
+/** Writes the accounts, the mandates and the traces that lines were handed over with. */
 export const updateSent = (tx: Transaction, rows: readonly SentWith[]) => {
   const hashes = rows.map(({ numberHash }) => ({ hex: numberHash?.toString('hex') ?? null }))
   return tx.rows(sql`
-    update batch_lines l set sent_number_hash = decode(s.hash, 'hex'), sent_mandate = s.mandate
-      from unnest(${bigints(rows, 'id')}::bigint[], ${column(hashes, 'hex')}::text[], ${column(rows, 'mandate')}::text[]) as s(id, hash, mandate)
+    update batch_lines l set sent_number_hash = decode(s.hash, 'hex'), sent_mandate = s.mandate, sent_trace = s.trace
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(hashes, 'hex')}::text[], ${column(rows, 'mandate')}::text[],
+        ${column(rows, 'trace')}::text[]) as s(id, hash, mandate, trace)
      where l.account_id = ${tx.account} and l.payment_id = s.id`)
 }
 
-/** The account, as a keyed hash of its number, and the mandate that a line was handed over with. */
+/** The account, as a keyed hash of its number, and the mandate that a line was handed over with; the trace by which its bank names it. */
 export interface SentWith {
   id: Id
   numberHash: Buffer | null
   mandate: string | null
+  trace: string | null
 }
 
 const results: OfMany<BatchLine> = (account, rows) => sql`
@@ -190,12 +192,17 @@ export interface LineFacts {
   city: string | null
   postalCode: string | null
   country: string | null
+  isCompany: boolean
+  /** Of the eMandate that the payer signed here for the method; null where there is none. */
+  frequency: string | null
 }
 
 export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
   db.rows<LineFacts>(sql`
     select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
-           p.amount_minor as "amountMinor", c.address1, c.address2, c.city, c.zip_code as "postalCode", c.country
+           p.amount_minor as "amountMinor", c.address1, c.address2, c.city, c.zip_code as "postalCode", c.country, c.is_company as "isCompany",
+           (select e.terms ->> 'frequency' from payment_methods m join emandates e on e.account_id = ${account} and e.emandate_id = m.emandate_id
+             where m.account_id = ${account} and m.payment_method_id = l.payment_method_id and e.signed_at is not null) as "frequency"
       from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
       join customers c on c.account_id = ${account} and c.customer_id = l.customer_id
      where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`)

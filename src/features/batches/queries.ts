@@ -190,6 +190,25 @@ export const updateDownloaded = (tx: Transaction, id: Id, today: IsoDate) =>
   tx.rows(sql`
     update payment_batches set downloaded_on = coalesce(downloaded_on, ${today}) where account_id = ${tx.account} and batch_id = ${id}`)
 
+/**
+ * Gives a batch its place among the files of its gateway and day, from 0, and returns it; the one that it has on that day stays. The gateway is
+ * locked, so that no other takes the same.
+ */
+export async function placeFile(tx: Transaction, { id, gatewayId }: Pick<Batch, 'id' | 'gatewayId'>, day: IsoDate) {
+  await tx.rows(
+    sql`select 1 from gateways where account_id = ${tx.account} and gateway_id = ${gatewayId} for no key update`,
+  )
+  await tx.rows(sql`
+    update payment_batches set file_day = ${day}, file_of_day = (
+        select coalesce(max(b.file_of_day), -1) + 1 from payment_batches b
+         where b.account_id = ${tx.account} and b.gateway_id = ${gatewayId} and b.file_day = ${day})
+     where account_id = ${tx.account} and batch_id = ${id} and file_day is distinct from ${day}`)
+  const { place } = await tx.one<{ place: number }>(
+    sql`select file_of_day as "place" from payment_batches where account_id = ${tx.account} and batch_id = ${id}`,
+  )
+  return place
+}
+
 /** Failures of builds wait longer each time. */
 export const builds = leasedRows({ relation: 'payment_batches', id: 'batch_id' })
 
@@ -200,11 +219,11 @@ export const announceBuild = (tx: Transaction) => tx.rows(sql`select pg_notify($
 
 /** Claims a batch that is to be built; undefined where it is not, or, unless `isAll`, another is at it or its wait is not over. */
 export const claimBuild = (tx: Transaction, id: Id, isAll: boolean) =>
-  tx.first<{ id: Id }>(sql`
+  tx.first<{ id: Id; gatewayId: Id; submittedAt: Instant }>(sql`
     update payment_batches set ${CLAIMED}
      where account_id = ${tx.account} and batch_id = ${id} and state = 'build' and (not needs_release or released_at is not null)
        ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
-    returning batch_id as "id"`)
+    returning batch_id as "id", gateway_id as "gatewayId", submitted_at as "submittedAt"`)
 
 /** Lists batches of an account that were submitted and are not handed over, the oldest first. */
 export const listInBuild = (db: Queryable, account: AccountId) =>

@@ -50,7 +50,7 @@ export async function readyLines(
     const refusal =
       method &&
       (refusalOfMethod(gateway, method) ??
-        (needsMandates ? mandateProblem(method, use.lastUsedOn, batch.actionDate) : undefined))
+        (needsMandates ? mandateProblem(needsMandates, method, use.lastUsedOn, batch.actionDate) : undefined))
     if (!method || refusal) {
       const gone = `payment method ${line.paymentMethodId} is gone.`
       refused.push({ paymentId: line.id, reason: refusal?.message ?? gone })
@@ -84,7 +84,14 @@ function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, me
     mandateReference,
     mandateDate: mandateDate as IsoDate | null,
     address: addressOf(line),
+    isCompany: line.isCompany,
+    signedHere: signedHere(line),
   }
+}
+
+const signedHere = ({ frequency }: LineFacts): NonNullable<LineToBuild['signedHere']> | null => {
+  if (frequency === null) return null
+  return frequency === 'Once' ? 'once' : 'recurring'
 }
 
 /** Returns the structured address of the customer; null where town or country is missing. */

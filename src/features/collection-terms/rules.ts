@@ -45,7 +45,10 @@ export function isUsable(method: MethodFacts, { type }: Pick<Gateway, 'type'>): 
   const { batches, needsMandates } = gatewayFactsOf(type)
   if (method.isRejected) return false
   if (method.kind === 'credit_card') return true
-  return batches !== undefined && (!needsMandates || mandateProblem(method, null, method.mandateDate ?? '') === null)
+  return (
+    batches !== undefined &&
+    (!needsMandates || mandateProblem(needsMandates, method, null, method.mandateDate ?? '') === null)
+  )
 }
 
 /** Returns whether a method brings its gateway with it: a gateway named beside a card that is only the primary one chooses nothing. */

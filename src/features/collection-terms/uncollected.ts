@@ -27,9 +27,8 @@ export async function reasonUntried(
   const wanted = gateways.find(({ id }) => id === wantedId)
   if (wanted && !isReady(wanted)) return `and gateway ${wanted.id} is not active and enabled`
   if (taking.length === 0) return `and no gateway that is active and enabled takes ${method.kind} in ${currency}`
-  const problem = taking.some(({ type }) => gatewayFactsOf(type).needsMandates)
-    ? mandateProblem(method, null, method.mandateDate ?? '')
-    : null
+  const [rule] = taking.flatMap(({ type }) => gatewayFactsOf(type).needsMandates ?? [])
+  const problem = rule ? mandateProblem(rule, method, null, method.mandateDate ?? '') : null
   if (problem) return `and payment method ${method.id} cannot be debited: ${problem.message.replace(/\.$/, '')}`
   return `and none of the gateways that take ${method.kind} in ${currency} is the first choice: make one primary (isPrimary)`
 }

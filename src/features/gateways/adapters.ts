@@ -1,6 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { underWay } from '../../platform/failover/under-way.ts'
+import { achFile } from './ach-file.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { manual } from './manual.ts'
 import { isHeldNow } from './queries.ts'
@@ -52,7 +53,7 @@ export const makeAdapters = (
   ...others: readonly GatewayAdapter[]
 ): Adapters =>
   new Map(
-    [manual, sepaFile, sandboxAdapter(db, envelope.keyedHash('sandbox')), ...others].map((adapter) => [
+    [manual, sepaFile, achFile, sandboxAdapter(db, envelope.keyedHash('sandbox')), ...others].map((adapter) => [
       adapter.type,
       heldBack(db, adapter),
     ]),

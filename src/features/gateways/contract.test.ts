@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { describe } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
+import { achFile } from './ach-file.ts'
+import { COMPANY } from './company.testing.ts'
 import { testContract } from './contract.testing.ts'
 import type { GatewayCall } from './contract.ts'
 import { manual } from './manual.ts'
@@ -41,4 +43,5 @@ describe('the contract of gateways', () => {
     }),
     secrets: ['DE89370400440532013000', 'DE98ZZZ09999999999'],
   })
+  testContract({ type: 'ach-file', make: () => achFile, newCall: callWith(COMPANY), secrets: ['1234567890'] })
 })

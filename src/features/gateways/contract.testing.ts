@@ -97,9 +97,16 @@ const ACCOUNT: AccountToVerify = {
   bic: null,
 }
 
-const lineOf = (paymentId: bigint): LineToBuild => ({
+const US_ACCOUNT: AccountToVerify = {
   ...ACCOUNT,
-  bic: 'COBADEFFXXX',
+  kind: 'ach',
+  accountNumber: '1234567',
+  routingNumber: '081000210',
+  iban: null,
+}
+
+const lineOf = (paymentId: bigint, account: AccountToVerify): LineToBuild => ({
+  ...account,
   paymentId,
   reference: `P7-${paymentId}`,
   amountMinor: 1000n,
@@ -109,14 +116,16 @@ const lineOf = (paymentId: bigint): LineToBuild => ({
   invoiceNumbers: ['=1+1'],
 })
 
-const BATCH: BatchToBuild = {
+const batchFor = ({ takes }: GatewayAdapter): BatchToBuild => ({
   token: '0f8b1c52-a7d9-4c52-a91c-3f0e8c2d7b11',
   batchId: 1n,
-  currency: 'EUR',
+  currency: takes.includes('sepa') ? 'EUR' : 'USD',
   actionDate: '2027-02-03',
   submittedAt: '2027-01-31T08:00:00.000Z',
-  lines: [lineOf(1n), lineOf(2n)],
-}
+  zone: 'UTC',
+  fileOfDay: 0,
+  lines: [1n, 2n].map((id) => lineOf(id, takes.includes('sepa') ? { ...ACCOUNT, bic: 'COBADEFFXXX' } : US_ACCOUNT)),
+})
 
 /** Declares the tests of an adapter. */
 export function testContract(of: ContractOf): void {
@@ -146,9 +155,9 @@ export function testContract(of: ContractOf): void {
     test(named('builds the same lines into the same file, whatever the moment of the call'), async () => {
       expect(adapter.batches).toBeDefined()
       const call = await of.newCall()
-      const built = await adapter.buildBatch!(call, BATCH)
+      const built = await adapter.buildBatch!(call, batchFor(adapter))
       expect(built.kind).toBe('built')
-      expect(await adapter.buildBatch!({ ...call, now: '2027-02-01T09:00:00.000Z' }, BATCH)).toEqual(built)
+      expect(await adapter.buildBatch!({ ...call, now: '2027-02-01T09:00:00.000Z' }, batchFor(adapter))).toEqual(built)
       if (built.kind === 'built' && built.file) {
         expect(built.file.bytes.length).toBeGreaterThan(0)
         expect(built.file.name).toMatch(/^[a-z0-9.-]+$/i)

@@ -178,6 +178,11 @@ export interface LineToBuild extends AccountToVerify {
   invoiceNumbers: readonly string[]
   /** The address of the payer, as far as town and country are known. */
   address?: PayerAddress | null
+  isCompany?: boolean
+  /** How often the eMandate may debit that the payer signed on a page of this service; null or left out: there is none. */
+  signedHere?: 'once' | 'recurring' | null
+  /** Repeats a debit of the same amount that came back for want of funds. */
+  isRepeat?: boolean
 }
 
 export interface BatchToBuild {
@@ -186,6 +191,10 @@ export interface BatchToBuild {
   currency: string
   actionDate: IsoDate
   submittedAt: Instant
+  /** The account's time zone. */
+  zone: string
+  /** Which file of its gateway it is on the day of its submission, from 0; of a gateway that counts files. */
+  fileOfDay: number | null
   lines: readonly LineToBuild[]
 }
 
@@ -202,12 +211,15 @@ export interface RefusedLine {
   reason: string
 }
 
+/** By which the gateway's bank names the debits of payments, unique in the gateway for a long time. */
+export type Traces = ReadonlyMap<Id, string>
+
 /**
  * The file that a batch was built into, null where the gateway takes none; or the lines that cannot be built, and the reason where nothing can
  * be built whatever the lines are.
  */
 export type Built =
-  | { kind: 'built'; file: BatchFile | null }
+  | { kind: 'built'; file: BatchFile | null; traces?: Traces }
   | { kind: 'refused'; lines: readonly RefusedLine[]; reason?: string }
 
 /** A report of a gateway: nothing but a reason to ask it. */

@@ -4,13 +4,20 @@ import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
+import { ACH_SETTINGS, achSettingsProblem } from './ach-settings.ts'
 import { SEPA_SETTINGS } from './sepa-settings.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
 
 /** The types of gateways that are built, as callers write them. */
-export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file'] as const
+export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file'] as const
 export type GatewayType = (typeof GATEWAY_TYPES)[number]
+
+/**
+ * The rule by which a mandate serves: that of SEPA, where its reference goes to the bank and it lapses after a time without use; or that it was
+ * signed, by a day that is known.
+ */
+export type MandateRule = 'sepa' | 'signed'
 
 export interface GatewayFacts {
   type: GatewayType
@@ -37,7 +44,13 @@ export interface GatewayFacts {
   /** The Setting that mandates were signed for: it stays as long as there are some. */
   fixedByMandates?: string
   /** Debits no account without a mandate that it can name to the bank. */
-  needsMandates?: true
+  needsMandates?: MandateRule
+  /** Returns what is wrong with Settings together that are right one by one. */
+  problemOf?: (settings: Readonly<Record<string, unknown>>) => { name: string; message: string } | undefined
+  /** Bank days after a debit when a line of a downloaded file counts as paid without a word of the bank, unless Settings name others. */
+  settlesAfterDays?: number
+  /** Its files differ by their place among those of their day. */
+  countsFiles?: true
   /** Sources that pages of the capture widget may load for it alone: its own fields, and banks that ask for a confirmation (3-D Secure). */
   frame?: {
     /** Sources of Content-Security-Policy whose pages may be framed, and that scripts may ask. */
@@ -122,15 +135,39 @@ export const SEPA_FILE: GatewayFacts = {
   needed: ['CreditorName', 'CreditorIBAN', 'CreditorBIC', 'CreditorIdentifier'],
   nullable: ['SettleAfterDays'],
   fixedByMandates: 'CreditorIdentifier',
-  needsMandates: true,
+  needsMandates: 'sepa',
+  settlesAfterDays: 5,
   // Files of SEPA reach the payer's bank one bank day before the debit.
   batches: { calendar: 'target', leadDays: 2, submitDays: 1, cutOff: '16:00' },
+}
+
+/** Debits of accounts in the United States as NACHA files for the operator's bank. */
+export const ACH_FILE: GatewayFacts = {
+  type: 'ach-file',
+  name: 'ACH file',
+  takes: ['ach'],
+  modes: ['test', 'live'],
+  isGiven: false,
+  isTestMode: false,
+  isManualRecon: true,
+  takesCardNumbers: false,
+  currencies: ['USD'],
+  settings: { ...BATCH_SETTINGS, ...ACH_SETTINGS },
+  needed: ['CompanyName', 'CompanyID', 'OdfiRouting', 'DestinationName'],
+  nullable: ['SettleAfterDays'],
+  needsMandates: 'signed',
+  settlesAfterDays: 3,
+  problemOf: achSettingsProblem,
+  countsFiles: true,
+  // Banks want a file on the day before its debits, hours before the window of the Federal Reserve closes.
+  batches: { calendar: 'fed', leadDays: 2, submitDays: 1, cutOff: '14:00' },
 }
 
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {
   sandbox: SANDBOX,
   manual: MANUAL,
   'sepa-file': SEPA_FILE,
+  'ach-file': ACH_FILE,
 }
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]

@@ -50,6 +50,8 @@ const batchOf = (lines: LineToBuild[], rest: Partial<BatchToBuild> = {}): BatchT
   currency: 'EUR',
   actionDate: '2027-01-07',
   submittedAt: '2027-01-04T08:00:00.000Z',
+  zone: 'UTC',
+  fileOfDay: null,
   lines,
   ...rest,
 })
@@ -210,7 +212,7 @@ describe('the gateway', () => {
   )
 
   test('keeps a SettleAfterDays of null, which is no default', async () => {
-    const daysOf = (settings: Record<string, string | null>) => settleAfterDays(callWith(settings).settings)
+    const daysOf = (settings: Record<string, string | null>) => settleAfterDays(callWith(settings).settings, 5)
     expect([daysOf({}), daysOf({ SettleAfterDays: null })]).toEqual([5, null])
     const client = await service.newAccount({ currency: 'EUR' })
     const { body } = await add(client)

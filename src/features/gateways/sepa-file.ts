@@ -117,7 +117,7 @@ const PROBE: LineToBuild = {
 function check(call: GatewayCall): AccountAnswer {
   const missing = SEPA_FILE.needed.filter((name) => call.settings[name] === undefined)
   if (missing.length > 0) return { kind: 'refused', reason: `Settings.${missing[0]} is not set.` }
-  const days = { actionDate: '2027-01-07', submittedAt: call.now, currency: 'EUR' }
+  const days = { actionDate: '2027-01-07', submittedAt: call.now, currency: 'EUR', zone: 'UTC', fileOfDay: null }
   const built = build(call, { ...days, token: '00000000-0000-4000-8000-000000000000', lines: [PROBE] })
   if (built.kind === 'built') return { kind: 'accepted' }
   return { kind: 'refused', reason: built.reason ?? built.lines[0]?.reason ?? '' }

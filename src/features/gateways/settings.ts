@@ -33,7 +33,7 @@ const isBlank = (value: Json): boolean => typeof value === 'string' && isBlankTe
 
 /** Notes what is wrong with Settings, each under `Settings.<name>`; a name that the type does not have too. */
 export function checkGatewaySettings(
-  { settings, type }: GatewayFacts,
+  { settings, type, problemOf }: GatewayFacts,
   sent: SentSettings,
   timeZone: string,
   problems: Problems,
@@ -45,7 +45,9 @@ export function checkGatewaySettings(
       `Settings.${name.slice(0, 100)}`,
       `A gateway of type ${type} has the Settings ${sentenceList(known)}, and none of this name.`,
     )
-  objectOf(settings).read(sent, 'Settings', { problems, timeZone, isStrict: false, isSecret: true })
+  const read = objectOf(settings).read(sent, 'Settings', { problems, timeZone, isStrict: false, isSecret: true })
+  const problem = read === REFUSED ? undefined : problemOf?.(read)
+  if (problem) problems.add('invalid', `Settings.${problem.name}`, `Settings.${problem.name} ${problem.message}.`)
 }
 
 /** Reads Settings that were accepted before, for a call. */

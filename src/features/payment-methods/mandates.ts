@@ -3,7 +3,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { isSepaReference } from '../../rails/sepa/characters.ts'
-import { gatewayFactsOf } from '../gateways/facts.ts'
+import { gatewayFactsOf, type MandateRule } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { listMandateUses, type MandateUse, NEVER_USED, type StoredMethod } from './queries.ts'
 
@@ -34,9 +34,10 @@ export async function mandateProblemOn(
   method: MandatedMethod,
   actionDate: IsoDate,
 ): Promise<MandateProblem | null> {
-  if (!gatewayFactsOf(gateway.type).needsMandates) return null
+  const { needsMandates } = gatewayFactsOf(gateway.type)
+  if (!needsMandates) return null
   const use = (await mandateUsesOf(db, account, [method])).get(method.id) ?? NEVER_USED
-  return mandateProblem(method, use.lastUsedOn, actionDate)
+  return mandateProblem(needsMandates, method, use.lastUsedOn, actionDate)
 }
 
 /**
@@ -64,19 +65,23 @@ interface MandateProblem {
 
 /**
  * Returns what keeps a mandate from serving a debit on a day, null where nothing does. Rule: reference and day of the signature are known, the bank
- * takes the reference, and the mandate was signed by then and used (or signed) not more than 36 months before.
+ * takes the reference, and the mandate was signed by then and used (or signed) not more than 36 months before; outside of SEPA the day alone counts.
  */
 export function mandateProblem(
+  rule: MandateRule,
   { mandateReference, mandateDate }: Pick<StoredMethod, 'mandateReference' | 'mandateDate'>,
   lastUsedOn: IsoDate | null,
   actionDate: IsoDate,
 ): MandateProblem | null {
-  if (mandateReference === null || mandateDate === null)
+  if (mandateDate === null && rule === 'signed')
+    return { code: 'mandate_missing', message: 'it has no MandateDate, the day on which the payer allowed the debits.' }
+  if (mandateDate === null || (mandateReference === null && rule === 'sepa'))
     return { code: 'mandate_missing', message: 'it has no MandateReference and MandateDate.' }
-  if (!isSepaReference(mandateReference))
+  if (rule === 'sepa' && !isSepaReference(mandateReference ?? ''))
     return { code: 'mandate_unfit', message: 'its MandateReference has characters that SEPA does not carry.' }
   if (mandateDate > actionDate)
     return { code: 'mandate_unfit', message: `its mandate is signed on ${mandateDate}, after ${actionDate}.` }
+  if (rule !== 'sepa') return null
   const usedOn = lastUsedOn === null ? mandateDate : later(lastUsedOn, mandateDate)
   if (addMonths(usedOn, MANDATE_MONTHS) < actionDate)
     return {

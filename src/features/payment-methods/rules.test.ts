@@ -52,7 +52,18 @@ test.each([
   [{ ...EM1, mandateReference: null }, null, '2027-01-04', 'mandate_missing'],
   [{ ...EM1, mandateDate: null }, '2026-12-01', '2027-01-04', 'mandate_missing'],
 ])('a mandate %j, last used %s, for a debit of %s: %s', (method, lastUsedOn, actionDate, code) => {
-  expect(mandateProblem(method, lastUsedOn, actionDate)?.code ?? null).toBe(code)
+  expect(mandateProblem('sepa', method, lastUsedOn, actionDate)?.code ?? null).toBe(code)
+})
+
+test.each<[Partial<typeof EM1> | { mandateReference: null } | { mandateDate: null }, string, string | null]>([
+  // Outside of SEPA no mandate lapses, and its reference is of no account.
+  [{}, '2039-01-01', null],
+  [{ mandateReference: null }, '2027-01-04', null],
+  [{ mandateReference: 'MÄ1' }, '2027-01-04', null],
+  [{}, '2025-12-31', 'mandate_unfit'],
+  [{ mandateDate: null }, '2027-01-04', 'mandate_missing'],
+])('where a mandate only has to be signed, %j serves a debit of %s: %s', (more, actionDate, code) => {
+  expect(mandateProblem('signed', { ...EM1, ...more }, null, actionDate)?.code ?? null).toBe(code)
 })
 
 test('the account has changed when it is another than that of the last debit, or that of the mandate before any', () => {

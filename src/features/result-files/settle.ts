@@ -13,6 +13,7 @@ import { applyLineResult } from '../batches/results.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import { lockCustomers } from '../customers/queries.ts'
 import { adapterOf, daysOfBatches } from '../gateways/call.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import type { ResultDeps } from './deps.ts'
 import { type BatchToSettle, listAccountsToSettle, listBatchesToSettle, listDebitsToSettle } from './match-queries.ts'
@@ -33,8 +34,9 @@ const ACCOUNTS_AT_ONCE = 2
 /** Returns the day on which a batch counts as settled without a booking; null where its gateway waits for the booking. */
 function dueDay(deps: SettleDeps, account: AccountId, batch: BatchToSettle, gateways: Gateway[]): IsoDate | null {
   const gateway = gateways.find(({ id }) => id === batch.gatewayId)
-  if (gateway?.type !== 'sepa-file') return null
-  const days = settleAfterDays(adapterOf(deps, account, gateway).settings)
+  const after = gateway && gatewayFactsOf(gateway.type).settlesAfterDays
+  if (!gateway || after === undefined) return null
+  const days = settleAfterDays(adapterOf(deps, account, gateway).settings, after)
   return days === null ? null : addBankDays(daysOfBatches(deps, account, gateway).calendar, batch.actionDate, days)
 }
 
@@ -113,10 +115,8 @@ export const settlingOfDay = (deps: SettleDeps): AfterDay => ({
   },
 })
 
-const SETTLE_AFTER_DAYS = 5
-
-/** Returns the bank days after the day of a debit when it counts as settled without a booking; null: it waits for the booking. */
-export function settleAfterDays(settings: Readonly<Record<string, unknown>>): number | null {
+/** Returns the bank days after the day of a debit when it counts as settled without a booking, `unless` the Settings name others; null: it waits for the booking. */
+export function settleAfterDays(settings: Readonly<Record<string, unknown>>, unless: number): number | null {
   const { SettleAfterDays: days } = settings
-  return days === undefined ? SETTLE_AFTER_DAYS : (days as number | null)
+  return days === undefined ? unless : (days as number | null)
 }

@@ -51,7 +51,8 @@ function replaced(character: string, before: string | undefined, after: string |
   return parts.map((part) => (ALLOWED.test(part) ? part : replaced(part, before, after))).join('')
 }
 
-function transliterated(text: string): string {
+/** Returns a text in the characters of SEPA, as long as it comes out. */
+export function transliterated(text: string): string {
   const characters = [...text.normalize('NFC')]
   return characters
     .map((character, place) =>
