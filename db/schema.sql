@@ -3605,6 +3605,7 @@ CREATE OR REPLACE FUNCTION failover_noted(failover bigint, process uuid)
  SET search_path TO 'perennial', 'pg_temp'
 AS $function$
 begin
+  perform set_config('synchronous_commit', 'local', true);
   update failover_calls c set noted_at = coalesce(c.noted_at, clock_timestamp()) where c.failover_id = failover and c.process_id = process;
 end $function$
 ;
@@ -5246,6 +5247,44 @@ end $function$
 ;
 revoke all on function uncount_deleted from public;
 grant execute on function uncount_deleted to perennial_app;
+
+CREATE OR REPLACE FUNCTION undecided_failover()
+ RETURNS TABLE(timeline integer, before integer, is_met boolean, is_settled boolean, waiting text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+declare
+  here_system text;
+  here_timeline integer;
+  newest failovers;
+  undone text[];
+begin
+  begin
+    select system_identifier::text into here_system from pg_control_system();
+    here_timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer;
+  exception when insufficient_privilege then return;
+  end;
+  select * into newest from failovers f where f.system = here_system order by f.timeline desc, f.failover_id desc limit 1;
+  if newest.timeline < here_timeline then
+    return query select here_timeline, newest.timeline, false, false, '{}'::text[];
+  elsif newest.from_timeline is null or newest.met_at > clock_timestamp() - interval '15 seconds' then
+    return;
+  end if;
+  -- A loss that somebody declared is met by nobody.
+  if newest.from_timeline < newest.timeline then
+    select array_agg(p.kind || ' ' || p.host || ':' || p.pid order by p.host, p.pid) into undone from processes p
+     where p.started_at < newest.met_at and p.seen_at > greatest(newest.met_at + interval '15 seconds', clock_timestamp() - interval '60 seconds')
+       and p.schema >= 18
+       and not exists (select 1 from failover_calls c where c.failover_id = newest.failover_id and c.process_id = p.process_id and c.noted_at is not null);
+  end if;
+  if newest.is_lossy and newest.settled_at is null or undone is not null then
+    return query select newest.timeline, newest.from_timeline, true, not newest.is_lossy or newest.settled_at is not null, coalesce(undone, '{}');
+  end if;
+end $function$
+;
+revoke all on function undecided_failover from public;
+grant execute on function undecided_failover to perennial_app;
 
 CREATE OR REPLACE FUNCTION verification_state()
  RETURNS TABLE(differences bigint, oldest timestamp with time zone)

@@ -8,7 +8,7 @@ comment on column failovers.settled_on is 'The run of the server on which it was
 alter table failover_notes add column closed_at timestamp with time zone;
 comment on column failover_notes.closed_at is 'When its gateway was released, after somebody had looked, or its mail became Unknown. Null: neither.';
 alter table failover_calls add column noted_at timestamp with time zone;
-comment on column failover_calls.noted_at is 'When the process had written down what it remembers, where something was lost.';
+comment on column failover_calls.noted_at is 'When the process had done its part and went on to write: where something was lost, it has written down what it remembers.';
 
 -- Tells this run of the server, with these tables, from any other: a copy that is put back starts its server anew, or makes its tables anew.
 create function server_run()
@@ -111,19 +111,54 @@ begin
   update failovers set settled_at = coalesce(settled_at, clock_timestamp()), settled_on = coalesce(settled_on, server_run()) where failover_id = failover;
 end $$;
 
--- Takes that a process has written down what it remembers.
+-- Takes that a process has done its part. It waits for no standby, as the call before.
 create function failover_noted(failover bigint, process uuid)
   returns void language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 begin
+  perform set_config('synchronous_commit', 'local', true);
   update failover_calls c set noted_at = coalesce(c.noted_at, clock_timestamp()) where c.failover_id = failover and c.process_id = process;
 end $$;
 
--- Tells whether a process that worked on the server before has called within so many milliseconds, and has not written down yet what it remembers.
+-- Tells whether a process that worked on the server before has called within so many milliseconds, and has not done its part yet.
 create function failover_awaits_notes(failover bigint, patience_ms integer)
   returns boolean language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
 begin
   return exists (select 1 from failover_calls c where c.failover_id = failover and c.is_moving and c.noted_at is null
                     and c.called_at > clock_timestamp() - make_interval(secs => patience_ms / 1000.0));
+end $$;
+
+-- Returns the newest failover, where writes wait for it: nobody has met it, what it lost is not settled, or processes that live have not done their part in
+-- fifteen seconds. No row: none of these.
+create function undecided_failover()
+  returns table(timeline integer, before integer, is_met boolean, is_settled boolean, waiting text[])
+  language plpgsql volatile security definer set search_path = perennial, pg_temp as $$
+declare
+  here_system text;
+  here_timeline integer;
+  newest failovers;
+  undone text[];
+begin
+  begin
+    select system_identifier::text into here_system from pg_control_system();
+    here_timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer;
+  exception when insufficient_privilege then return;
+  end;
+  select * into newest from failovers f where f.system = here_system order by f.timeline desc, f.failover_id desc limit 1;
+  if newest.timeline < here_timeline then
+    return query select here_timeline, newest.timeline, false, false, '{}'::text[];
+  elsif newest.from_timeline is null or newest.met_at > clock_timestamp() - interval '15 seconds' then
+    return;
+  end if;
+  -- A loss that somebody declared is met by nobody.
+  if newest.from_timeline < newest.timeline then
+    select array_agg(p.kind || ' ' || p.host || ':' || p.pid order by p.host, p.pid) into undone from processes p
+     where p.started_at < newest.met_at and p.seen_at > greatest(newest.met_at + interval '15 seconds', clock_timestamp() - interval '60 seconds')
+       and p.schema >= 18
+       and not exists (select 1 from failover_calls c where c.failover_id = newest.failover_id and c.process_id = p.process_id and c.noted_at is not null);
+  end if;
+  if newest.is_lossy and newest.settled_at is null or undone is not null then
+    return query select newest.timeline, newest.from_timeline, true, not newest.is_lossy or newest.settled_at is not null, coalesce(undone, '{}');
+  end if;
 end $$;
 
 -- Declares a loss that no process could tell. Rule: the newest failover is meant while it is open or of the last hour; else, and where a copy was put back
@@ -151,7 +186,7 @@ begin
   return newest.failover_id;
 end $$;
 
-revoke all on function server_run, failover_noted, failover_awaits_notes from public;
-grant execute on function failover_noted, failover_awaits_notes to perennial_app;
+revoke all on function server_run, failover_noted, failover_awaits_notes, undecided_failover from public;
+grant execute on function failover_noted, failover_awaits_notes, undecided_failover to perennial_app;
 -- Whoever releases a gateway, or makes a mail Unknown, closes what is noted of it.
 grant update on failover_notes to perennial_app;

@@ -22,6 +22,8 @@ import {
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
+import { checkFailover } from '../../src/platform/checkup/failovers.ts'
+import type { Finding } from '../../src/platform/checkup/finding.ts'
 import { clientConfig, openDatabase } from '../../src/platform/database/open-database.ts'
 import { relaxedCommits } from '../../src/platform/database/relaxed-commits.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
@@ -231,7 +233,13 @@ test('where the server has all that a process remembers, sequences go 10,000 fur
     `update account_counters set next_invoice_number = 41, next_credit_number = 10 where account_id = ${client.id}`,
   )
   const said: string[] = []
-  await meetAndSettle(depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } }), { before: 0 })
+  const own = depsOf(client, { log: { ...LOG, info: (text: string) => void said.push(text) } })
+  await processesLive(own)
+  await owned(MET_A_MINUTE_AGO)
+  expect(await doctorSays()).toEqual([expect.stringMatching(/serve host:0 could not do its part/)])
+  await meetAndSettle(own, { before: 0 })
+  expect(await doctorSays()).toEqual([])
+  await owned('delete from processes')
   expect(said).toEqual([expect.stringContaining('has all that was acknowledged before')])
   expect(await found(client)).toMatchObject({ isLossy: false, skipped: 10_000, accounts: 10, held: [null], notes: [] })
 })
@@ -596,6 +604,59 @@ test('what cannot be settled is told once, writes wait for it as for a database 
   expect(await found(client)).toEqual(SETTLED)
   // The others had their time long ago, and write.
   expect(said.filter((text) => /met the new database server later/.test(text))).toHaveLength(1)
+})
+
+/** Returns findings about failovers, each with what to do. */
+async function doctorSays() {
+  let findings: Finding[] = []
+  await withOwner(service.connection, async (owner) => void (findings = await checkFailover(owner)))
+  return findings.map(({ state, text, mend }) => `${state} ${text}: ${mend}`)
+}
+
+/** Processes that live since an hour. */
+const processesLive = (...all: Pick<SettleDeps, 'processId'>[]) =>
+  owned(
+    'delete from processes',
+    ...all.map(
+      (
+        { processId },
+        n,
+      ) => `insert into processes (process_id, kind, host, pid, version, schema, state, started_at, seen_at, log_level, settings)
+        values ('${processId}', 'serve', 'host', ${n}, 'test', 18, 'ready', now() - interval '1 hour', now(), 'info', '{}')`,
+    ),
+  )
+const MET_A_MINUTE_AGO = `update failovers set met_at = met_at - interval '1 minute' where from_timeline is not null`
+
+test('the doctor names a failover for which writes wait, and what to do', async () => {
+  const client = await liveShop()
+  await takeOver()
+  await owned(
+    ...FORGET,
+    `insert into failovers (system, timeline, met_at) select system_identifier::text, 0, now() from pg_control_system()`,
+  )
+  expect(await doctorSays()).toEqual([
+    expect.stringMatching(/^warn the one from timeline 0 to 1 is not met.*"perennial after-failover"/),
+  ])
+  await takeOver()
+  const [one, other] = [depsOf(client, { db: dying(1) }), depsOf(client, { memory: undefined })]
+  await processesLive(one, other)
+  await expect(meetAndSettle(one, { before: 0 })).rejects.toThrow('killed')
+  // Not at once: others take their time.
+  expect(await doctorSays()).toEqual([])
+  await owned(MET_A_MINUTE_AGO)
+  expect(await doctorSays()).toEqual([
+    expect.stringMatching(
+      /^fail what the one from timeline 0 to 1 has lost is not settled.* 503 .serve host:0, serve host:1.: run "perennial after-failover"/,
+    ),
+  ])
+  await owned(`update failover_calls set called_at = called_at - interval '1 minute'`)
+  await meetAndSettle(other, { before: 0 })
+  expect(await doctorSays()).toEqual([
+    expect.stringMatching(/^fail .* is settled, but serve host:0 could not do its part.*log/),
+  ])
+  await meetAndSettle({ ...one, db }, { before: 0 })
+  expect(await doctorSays()).toEqual([])
+  await owned('delete from processes')
 })
 
 test('more identifiers than there are cannot be skipped', async () => {

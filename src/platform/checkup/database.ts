@@ -22,6 +22,7 @@ import { checkBatches } from './batches.ts'
 import { checkCluster } from './cluster.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
+import { checkFailover } from './failovers.ts'
 import { checkHolds } from './holds.ts'
 import { checkStandbys } from './standbys.ts'
 import { checkProcesses } from './processes.ts'
@@ -208,6 +209,7 @@ async function checkServer(
     ...(hasAccounts ? await checkSealed(client, server, config) : []),
     ...(await checkMadeSeal(client, server, config)),
     ...(hasAccounts ? await checkAccounts(client, server, isOurs) : []),
+    ...(isOurs ? await checkFailover(client) : []),
     ...(config.databaseUrl !== undefined && server.schemaOwner !== null && isOurs && hasAccounts
       ? await checkStandbys(client)
       : []),

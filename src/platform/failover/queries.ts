@@ -89,11 +89,11 @@ export const noteLosses = (db: Unscoped, id: string, processId: string, found: r
     select note_failover(${id}::bigint, ${processId}::uuid, ${JSON.stringify(notes)}::jsonb)`)
 }
 
-/** Takes that a process has written down all that it knows. */
-export const markNoted = (db: Unscoped, id: string, processId: string) =>
+/** Takes that a process has done its part: it has written down what it knows, and goes on to write. */
+export const markDone = (db: Unscoped, id: string, processId: string) =>
   db.rows(sql`select failover_noted(${id}::bigint, ${processId}::uuid)`)
 
-/** Returns whether a process that has called within so many milliseconds has yet to write down what it knows. */
+/** Returns whether a process that has called within so many milliseconds has yet to do its part. */
 export const awaitsNotes = (db: Unscoped, id: string, patienceMs: number) =>
   db.value<boolean>(sql`select failover_awaits_notes(${id}::bigint, ${patienceMs}::integer) as "is"`)
 

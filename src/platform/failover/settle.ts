@@ -9,7 +9,7 @@ import {
   holdingGateways,
   type KnownNumbers,
   listFailoverNumbers,
-  markNoted,
+  markDone,
   markSettled,
   meetServer,
   type Met,
@@ -80,7 +80,8 @@ export async function meetAndSettle(deps: SettleDeps, { before, wasSilent = fals
   if (!met.isMove || !first.isMove) return met
   const isMine = before !== null
   if (met.isLossy && (!met.isSettled || (isMine && first.isOwnLoss))) await settleLoss(deps, met.id)
-  if (met.isLossy && isMine) await noteAll(deps, { ...met, lost: first.lost })
+  if (met.isLossy && isMine && memory) await noteAll({ ...deps, memory }, { ...met, lost: first.lost })
+  if (isMine) await markDone(db.unscoped, met.id, processId)
   if (isMine) memory?.forgetCommits()
   // What is noted decides what leaves again: whoever has called writes it down before anybody goes on.
   while (met.isLossy && (await awaitsNotes(db.unscoped, met.id, patienceMs + NOTING_MS))) await delay(AGAIN_MS)
@@ -116,18 +117,17 @@ export function settling(deps: Omit<SettleDeps, 'db'>, open: () => Database): Se
 
 /** Writes down what is missing, and from then on what began before and is noted only later. */
 async function noteAll(
-  { db, working, processId, memory, log }: SettleDeps,
+  { db, working, processId, memory, log }: SettleDeps & { memory: Memory },
   { id, ...end }: Pick<Extract<Met, { isMove: true }>, 'id'> & TimelineEnd,
 ): Promise<void> {
-  memory?.noteLater(steadyClock(), (change) => {
+  memory.noteLater(steadyClock(), (change) => {
     noteLosses(working.unscoped, id, processId, [change]).catch((error: unknown) =>
       log.error(
         `${change.operation} ${change.id ?? ''} may be lost by the failover, and could not be noted: ${String(error)}`,
       ),
     )
   })
-  if (memory) await noteLosses(db.unscoped, id, processId, memory.after(end))
-  await markNoted(db.unscoped, id, processId)
+  await noteLosses(db.unscoped, id, processId, memory.after(end))
 }
 
 /** Does what a loss asks for: identifiers, numbers, holds. */
