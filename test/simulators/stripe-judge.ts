@@ -25,19 +25,22 @@ const METADATA_VALUE = 500
 const METADATA_NAMES = 50
 const IDEMPOTENCY_KEY = 255
 
+let theJudge: Promise<StripeJudge> | undefined
+
 export class StripeJudge {
   readonly #declaration: Declaration
   readonly #requests: Validators
   readonly #answers: Validators
 
-  constructor(declaration: Declaration) {
+  private constructor(declaration: Declaration) {
     this.#declaration = declaration
     this.#requests = new Validators(declaration.requests)
     this.#answers = new Validators(declaration.answers)
   }
 
-  static async read(): Promise<StripeJudge> {
-    return new StripeJudge(await readDeclaration())
+  /** Returns the one judge of this process: what it has compiled once serves all simulators. */
+  static read(): Promise<StripeJudge> {
+    return (theJudge ??= readDeclaration().then((declaration) => new StripeJudge(declaration)))
   }
 
   /** Judges what a request sends: the body of a POST, else its query. Returns what it means, and all that is wrong with it. */

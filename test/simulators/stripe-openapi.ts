@@ -16,9 +16,14 @@ interface Document {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: object }> } }>>
 }
 
+type SecondJudge = (operation: Operation, body: object) => string[]
+
+let theJudge: SecondJudge | undefined
+
 /** Returns a function that lists what is wrong with a body, or nothing where the document is not there. */
-export function readSecondJudge(): ((operation: Operation, body: object) => string[]) | undefined {
-  if (!existsSync(CUT)) return undefined
+export const readSecondJudge = () => (theJudge ??= existsSync(CUT) ? makeJudge() : undefined)
+
+function makeJudge(): SecondJudge {
   const { paths } = JSON.parse(readFileSync(CUT, 'utf8')) as Document
   const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false })
   const compiled = new Map<Operation, ValidateFunction>()
