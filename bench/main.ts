@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** npm run bench -- <name> [count | part] [--times n] [--components] [--shapes n] [--months n] [--smoke]; docs/performance.md says what each measures. */
+/** npm run bench -- <name> [count | part] [--times n] [--components] [--shapes n] [--months n] [--count n] [--smoke]; docs/performance.md says what each measures. */
 
 const MILLION = 1_000_000
 
@@ -11,6 +11,7 @@ const { values, positionals } = parseArgs({
     components: { type: 'boolean', default: false },
     shapes: { type: 'string' },
     months: { type: 'string' },
+    count: { type: 'string' },
     times: { type: 'string' },
   },
 })
@@ -79,6 +80,14 @@ const programs: Record<string, () => Promise<void>> = {
     (await import('./neighbours.ts')).benchNeighbours({ isSmoke, ...(given ? { only: given } : {}) }),
   night: async () =>
     (await import('./night.ts')).benchNight({ counts: nightCounts(), times: Math.min(times, 3), isSmoke }),
+  citus: async () =>
+    (await import('./citus.ts')).benchCitus({
+      part: given,
+      count: Number(values.count ?? (isSmoke ? 200 : 100_000)),
+      months: Number(values.months ?? (isSmoke ? 1 : 10)),
+      times: Math.min(times, 3),
+      isSmoke,
+    }),
   sepa: async () => (await import('./sepa.ts')).benchSepa({ times, isSmoke }),
   machines: async () =>
     (await import('./machines.ts')).benchMachines({

@@ -26,7 +26,7 @@ import { CUSTOMERS, OPEN_INVOICES } from './seed-money.ts'
 const payOfFloor = (callers: number): number => (callers >= 8 ? 0.6 : 0.35)
 const SLOWEST_OF_FLOOR = 3
 const CALLERS = [1, 8, 32]
-const PAYERS = 10_000
+export const PAYERS = 10_000
 const SCRIPT = fileURLToPath(new URL('floor/pay-invoice.sql', import.meta.url))
 
 interface Sample {
@@ -38,7 +38,7 @@ interface Sample {
   p99: number
 }
 
-async function seed(service: Service): Promise<void> {
+export async function seed(service: Pick<Service, 'connection'>): Promise<void> {
   await asOwner(service.connection, async (client) => {
     await client.query(CUSTOMERS, [PAYERS])
     for (const statement of OPEN_INVOICES) await client.query(statement, [PAYERS])
@@ -46,7 +46,8 @@ async function seed(service: Service): Promise<void> {
   })
 }
 
-function nextPayment(authorization: string, customerID: number): string {
+/** A payment of 0.01 that is applied to the invoice of a customer. */
+export function nextPayment(authorization: string, customerID: number): string {
   const Allocations = [{ invoiceID: customerID, amountApplied: 0.01 }]
   const rest = { Amount: 0.01, CurrencyCode: 'USD', Date: '2027-01-01', Method: 'eft', Allocations }
   return httpSend('POST', '/v1/payments', authorization, JSON.stringify({ customerID, ...rest }))

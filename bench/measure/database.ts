@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Connection, Database } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrations.ts'
 import { APP_ROLE, prepareRoles } from '../../src/platform/database/roles.ts'
+import type { Engine } from '../../src/platform/database/scoped-query.ts'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/supervisor.ts'
 import { cpuOfTree, serverIn } from './processes.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
@@ -79,8 +80,8 @@ export async function createMigrated(server: BenchServer, name: string): Promise
   return connection
 }
 
-export const openAsService = (connection: Connection): Database =>
-  openDatabase(connection, { role: APP_ROLE, poolSize: 4 })
+export const openAsService = (connection: Connection, engine: Engine = 'plain'): Database =>
+  openDatabase(connection, { role: APP_ROLE, poolSize: 4, engine })
 
 /** Everything written is on disk and nothing is left to be done for what came before. */
 export const settle = (connection: Connection) => asOwner(connection, (client) => client.query('checkpoint'))

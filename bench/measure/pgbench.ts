@@ -34,15 +34,16 @@ export async function hasPgbench({ isSmoke }: { isSmoke: boolean }): Promise<boo
   return false
 }
 
-/** Runs the statements of a file, prepared, with as many connections, as the service's own role; `variables` are those of the file. */
+/** Runs the statements of a file, prepared, with as many connections, as the service's own role; `variables` are those of the file, `session` further options of a session. */
 export async function pgbench(
-  service: Service,
+  service: Pick<Service, 'connection' | 'databaseCpu'>,
   script: string,
   callers: number,
   seconds: number,
   variables: Readonly<Record<string, number>> = {},
+  session = '',
 ): Promise<PgbenchSample> {
-  const { host, user, database } = service.connection
+  const { host, port = 5432, user, database } = service.connection
   const folder = mkdtempSync(join(tmpdir(), 'pgbench-'))
   const before = service.databaseCpu()
   const { stdout } = await runFile(
@@ -51,9 +52,9 @@ export async function pgbench(
       ...['--no-vacuum', '--protocol=prepared', '--jobs=1', `--client=${callers}`, `--time=${seconds}`],
       ...Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`),
       ...['--log', `--log-prefix=${join(folder, 'log')}`],
-      ...[`--file=${script}`, `--host=${host}`, `--username=${user}`, String(database)],
+      ...[`--file=${script}`, `--host=${host}`, `--port=${port}`, `--username=${user}`, String(database)],
     ],
-    { env: { ...process.env, PGOPTIONS: '-c role=perennial_app -c search_path=perennial -c TimeZone=UTC' } },
+    { env: { ...process.env, PGOPTIONS: `-c role=perennial_app -c search_path=perennial -c TimeZone=UTC${session}` } },
   )
   const done = Number(/transactions actually processed: (\d+)/.exec(stdout)?.[1])
   const rate = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { freemem } from 'node:os'
 import type pg from 'pg'
 import type { Connection } from '../../src/platform/database/database.ts'
+import type { Engine } from '../../src/platform/database/scoped-query.ts'
 import { BULK_FLAGS } from '../../src/platform/engine-flags.ts'
 import { run } from './children.ts'
 import { asOwner, type BenchServer, createDatabase, dropDatabase, settle } from './database.ts'
@@ -23,6 +24,8 @@ interface RunWish {
   until: string
   /** Processes that help. */
   helpers?: number
+  /** Of the database; left out: plain. */
+  engine?: Engine
 }
 
 interface Size {
@@ -75,8 +78,8 @@ export async function workRunIn(
   program: string,
   wish: Omit<RunWish, 'template'>,
 ): Promise<RunSaid> {
-  const { count, until, helpers = 0 } = wish
-  const child = run<RunSaid>(program, { connection, account: 1, until, helpers }, BULK_FLAGS)
+  const { count, ...asked } = wish
+  const child = run<RunSaid>(program, { connection, account: 1, ...asked }, BULK_FLAGS)
   const said = await child.said
   await child.ended
   if (said.invoices !== count || said.failed !== 0)

@@ -68,12 +68,26 @@ export async function verify(folder: string): Promise<{ isClean: boolean; out: s
   return { isClean: code === 0, out: out.trim() }
 }
 
-/** Starts it in a folder that is gone when it is stopped, or in a given one, which stays. */
-export async function startService(settings: Record<string, string> = {}, given?: string): Promise<Service> {
+function embeddedIn(path: string): Pick<Service, 'connection' | 'databaseCpu'> {
+  const { cluster } = dataFolderAt(path)
+  const pid = serverIn(cluster)
+  return { connection: connectionTo(cluster), databaseCpu: () => cpuOfTree(pid) }
+}
+
+/**
+ * Starts it in a folder that is gone when it is stopped, or in a given one, which stays. `server` holds its database, if that is not one of its own; it has no worker
+ * then.
+ */
+export async function startService(
+  settings: Record<string, string> = {},
+  given?: string,
+  server?: Pick<Service, 'connection' | 'databaseCpu'>,
+): Promise<Service> {
   const own = given === undefined ? dataFolder() : undefined
   const path = given ?? own?.path ?? ''
   const inside = await bundled('measure/inside.ts')
-  const child = spawn(process.execPath, ['--import', inside, join(ROOT, 'bin', 'perennial.js'), 'serve', '--json'], {
+  const words = ['serve', '--json', ...(server ? ['--no-worker'] : [])]
+  const child = spawn(process.execPath, ['--import', inside, join(ROOT, 'bin', 'perennial.js'), ...words], {
     cwd: ROOT,
     env: { ...environment(path), ...settings },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -84,8 +98,7 @@ export async function startService(settings: Record<string, string> = {}, given?
     child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it served`)))
   })
   const { Address } = JSON.parse(line) as { Address: string }
-  const { cluster } = dataFolderAt(path)
-  const database = serverIn(cluster)
+  const { connection, databaseCpu } = server ?? embeddedIn(path)
   const ask = async <Answer>(question: string): Promise<Answer> => {
     const answered = once(child, 'message') as Promise<[Answer]>
     child.send(question)
@@ -98,16 +111,16 @@ export async function startService(settings: Record<string, string> = {}, given?
   return {
     port: Number(new URL(Address).port),
     authorization: `Basic ${Buffer.from(`${FIRST_ACCOUNT}:${API_KEY}`).toString('base64')}`,
-    connection: connectionTo(cluster),
+    connection,
     nodeCpu: () => total(cpuOfProcess),
-    databaseCpu: () => cpuOfTree(database),
+    databaseCpu,
     hasWorker: () => workerOf(child.pid ?? 0) !== undefined,
     memory: () => total(memoryOf),
     loopDelay: () => ask<LoopDelay>('loopDelay'),
     leastInUse: () => ask<LeastInUse>('leastInUse'),
     leftByCollector: async () => (await ask<number>('leftByCollector')) / 1e6,
     kill: async (victim) => {
-      process.kill(victim === 'service' ? (child.pid ?? 0) : database, 'SIGKILL')
+      process.kill(victim === 'service' ? (child.pid ?? 0) : serverIn(dataFolderAt(path).cluster), 'SIGKILL')
       await ended
     },
     checkBooks: async () => {

@@ -9,6 +9,7 @@ import { fitForBulkWork } from '../../src/platform/engine-flags.ts'
 import type { Connection } from '../../src/platform/database/database.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
+import type { Engine } from '../../src/platform/database/scoped-query.ts'
 
 /** Works one billing run as the service's worker does, with as many helpers as are wished, and tells what it took. */
 
@@ -19,12 +20,14 @@ interface Wish {
   helpers?: number
   /** Of a helper: the run that it helps with. */
   run?: string
+  /** Left out: plain. */
+  engine?: Engine
 }
 
 fitForBulkWork()
 const wish = JSON.parse(process.argv[2] ?? '') as Wish
-const { connection, account, until, helpers = 0 } = wish
-const db = openDatabase(connection, { role: APP_ROLE, poolSize: 4 })
+const { connection, account, until, helpers = 0, engine = 'plain' } = wish
+const db = openDatabase(connection, { role: APP_ROLE, poolSize: 4, engine })
 const id = BigInt(account)
 const deps = { db, realClock: Date.now, order: ORDER_OF_DAY }
 

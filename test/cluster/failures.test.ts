@@ -46,7 +46,7 @@ test.skipIf(MISSING !== undefined)(
     /** Answers that are neither success nor 503 with Retry-After. */
     const wrong = new Set<string>()
 
-    const cluster = await startCluster(3)
+    const cluster = await startCluster({ workers: 3 })
     onTestFinished(() => stopCluster(cluster))
     await createDatabase(cluster, DATABASE)
     await addCitus({ ...cluster, workers: cluster.workers.slice(0, 2) }, DATABASE)

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { chooseIdentity } from '../../src/platform/postgres/identity.ts'
 import { findProcess } from '../../src/platform/postgres/processes.ts'
-import { NOT_DURABLE } from '../../src/platform/postgres/settings.ts'
+import { NOT_DURABLE, type ServerSettings } from '../../src/platform/postgres/settings.ts'
 import { roomyFolder } from '../support/roomy-parent.ts'
 
 /**
@@ -44,6 +44,8 @@ export interface Node {
   folder: string
   port: number
   programs: string
+  /** They win over those of all servers here. */
+  settings?: ServerSettings
 }
 
 export interface Cluster {
@@ -96,8 +98,12 @@ async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-export async function startCluster(workers = 2): Promise<Cluster> {
-  const root = roomyFolder('citus')
+/** Starts servers that know nothing of each other yet. `root` is where their folders go; left out: into memory, where there is room. */
+export async function startCluster({
+  workers = 2,
+  settings = {},
+  root = roomyFolder('citus'),
+}: { workers?: number; settings?: ServerSettings; root?: string } = {}): Promise<Cluster> {
   const { runAs } = chooseIdentity(root)
   const own = (path: string) => runAs && mustRun('chown', ['-R', `${runAs.uid}:${runAs.gid}`, path])
   own(root)
@@ -112,7 +118,7 @@ export async function startCluster(workers = 2): Promise<Cluster> {
   const names = ['coordinator', ...ports.slice(1).map((_, place) => `worker${place + 1}`)]
   const [coordinator, ...others] = (await Promise.all(
     ports.map(async (port, place) => {
-      const node = { folder: join(root, names[place] as string), port, programs }
+      const node = { folder: join(root, names[place] as string), port, programs, settings }
       cpSync(template, node.folder, { recursive: true })
       own(node.folder)
       await startNode(node)
@@ -154,7 +160,13 @@ function asUserOf(folder: string) {
 
 /** Starts a server, and returns once it answers. */
 export async function startNode(node: Node): Promise<void> {
-  const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: node.port, unix_socket_directories: '' }
+  const settings = {
+    ...SETTINGS,
+    ...node.settings,
+    listen_addresses: '127.0.0.1',
+    port: node.port,
+    unix_socket_directories: '',
+  }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const log = openSync(`${node.folder}.log`, 'a')
   const server = spawn(join(node.programs, 'postgres'), ['-D', node.folder, ...args], {

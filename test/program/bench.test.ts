@@ -53,7 +53,7 @@ const PROGRAMS = [
 ]
 
 /** Programs that go the same ways as one above, with more beside them: BENCH_ALL=1 runs them too. */
-const FURTHER = ['machines', 'mail run', 'billing-run --months 2', 'beside-run', 'workers']
+const FURTHER = ['machines', 'citus', 'mail run', 'billing-run --months 2', 'beside-run', 'workers']
 const RUN = process.env['BENCH_ALL'] ? [...PROGRAMS, ...FURTHER] : PROGRAMS
 
 /** Inside the project, where packages are found. */
@@ -63,7 +63,7 @@ const BUILT = join(ROOT, 'node_modules', '.cache', `perennial-bench-${process.pi
 const places: Plugin = {
   name: 'places',
   setup: ({ onLoad }) =>
-    onLoad({ filter: /\/bench\/.*\.ts$/ }, async ({ path }) => ({
+    onLoad({ filter: /\/(bench|test\/cluster)\/.*\.ts$/ }, async ({ path }) => ({
       loader: 'ts',
       contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
     })),
@@ -95,7 +95,7 @@ test.concurrent.for(RUN)(
     ).ended
     expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(
-      /not judged: |pgbench is missing|killed 2 times: \d+ acknowledged writes, 0 lost|killed 2 times while mail was sent: \d+ mails/,
+      /not judged: |pgbench is missing|nothing is measured without Citus|killed 2 times: \d+ acknowledged writes, 0 lost|killed 2 times while mail was sent: \d+ mails/,
     )
     // The key of a clock move that was killed is free again after half a minute, and its caller waits for that.
   },

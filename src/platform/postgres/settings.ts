@@ -7,8 +7,8 @@ export type ServerSettings = Readonly<Record<string, string | number>>
  */
 export const NOT_DURABLE: ServerSettings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
 
-// Sized for a small machine (2 cores, 1-2 GB) that runs the service beside the database.
-const DEFAULTS: ServerSettings = {
+/** Sized for a small machine (2 cores, 1-2 GB) that runs the service beside the database. */
+export const DEFAULTS: ServerSettings = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
