@@ -400,7 +400,12 @@ const timesOf = ({ db, log, clock = steadyClock }: AppDeps) => ({
   clock,
   draining: { hasBegun: false },
   underway: new Underway(),
-  outage: new Outage({ log, counted: 'requests', answersSince: (momentMs) => answersSince(db.readiness(), momentMs) }),
+  outage: new Outage({
+    log,
+    counted: 'requests',
+    answersSince: (momentMs) => answersSince(db.readiness(), momentMs),
+    away: db.away,
+  }),
 })
 
 /** Makes what a process asks the service about on its way out, or before it comes to rest. */

@@ -29,7 +29,7 @@ class Stopped extends Error {}
 export async function startWorker(deps: DutyDeps, duties: readonly Duty[]): Promise<Worker> {
   // Before that nobody knows how far the clocks are apart.
   await deps.db.watched()
-  const outage = new Outage({ log: deps.log, counted: 'rounds' })
+  const outage = new Outage({ log: deps.log, counted: 'rounds', away: deps.db.away })
   const underway = new Underway()
   const started = await Promise.all(duties.map((duty) => startDuty(deps, duty, { outage, underway })))
   return {

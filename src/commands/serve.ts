@@ -24,7 +24,7 @@ import { drain } from './draining.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 import type { ProcessPresence } from '../platform/processes/presence.ts'
-import { openForService, presenceOf, sayAtStart, sayLastWords, serviceLog } from './service.ts'
+import { openForService, presenceOf, reportUnasked, sayAtStart, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 import { startWorkerProcesses, type WorkerProcess } from './worker-process.ts'
 
@@ -49,7 +49,8 @@ export async function serveCommand(
   let app: App | undefined
   let presence: ProcessPresence | undefined
   try {
-    if (!(await anyAccountExists(opened.db.unscoped))) refuseWeakFirstKey(config)
+    const isFirst = await isFirstStart(opened.db, log)
+    if (isFirst) refuseWeakFirstKey(config)
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
@@ -69,7 +70,8 @@ export async function serveCommand(
     await presence.begin()
     await startFailureOfListen(config, () => serving.server.listen({ host: config.host, port: config.port }))
     const address = addressOf(config.host, serving.server.server.address() as AddressInfo)
-    await greet(opened.db, context, { address, log })
+    await greet(opened.db, context, { address, log, isFirst })
+    reportUnasked(opened, log)
     const { runFinished: onRunFinished, workerStatus: onStatus } = serving
     if (options.worker)
       worker = startWorkerProcesses(options.workers, { root: context.root, log, onRunFinished, onStatus })
@@ -142,20 +144,31 @@ function addressOf(host: string, { port }: AddressInfo): string {
   return `http://${isEverywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** Returns whether there is no account yet. While a worker of a cluster is away nobody knows, and none is made. */
+async function isFirstStart(db: Database, log: Logger): Promise<boolean> {
+  const isEmpty = async () => !(await anyAccountExists(db.unscoped))
+  const again = async () => {
+    if (await isEmpty()) log.warn('there is no account yet: start the service again, which makes the first one')
+  }
+  return (await db.away.ask('whether there is an account', isEmpty, again)) ?? false
+}
+
 /** Makes the first account of an empty database and shows its key this once. */
 async function greet(
   db: Database,
   { config, isJson }: CommandContext,
-  { address, log }: { address: string; log: Logger },
+  { address, log, isFirst }: { address: string; log: Logger; isFirst: boolean },
 ): Promise<void> {
-  const first = await createFirstAccount(db, Date.now, {
-    mode: config.bootstrapAccountMode,
-    name: config.bootstrapAccountName,
-    currency: config.bootstrapCurrency,
-    clockAt: null,
-    idStart: config.accountIdStart,
-    ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
-  })
+  const first =
+    isFirst &&
+    (await createFirstAccount(db, Date.now, {
+      mode: config.bootstrapAccountMode,
+      name: config.bootstrapAccountName,
+      currency: config.bootstrapCurrency,
+      clockAt: null,
+      idStart: config.accountIdStart,
+      ...(config.bootstrapApiKey ? { secret: config.bootstrapApiKey } : {}),
+    }))
   if (!first) await warnOfGivenKey(db, config, log)
   if (isJson) {
     const key = first && !config.bootstrapApiKey ? { ApiKey: first.secret } : {}
@@ -190,11 +203,14 @@ function refuseWeakFirstKey({ bootstrapApiKey }: Config): void {
  */
 async function warnOfGivenKey(db: Database, { bootstrapApiKey }: Config, log: Logger): Promise<void> {
   if (bootstrapApiKey === undefined) return
-  if (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey))) {
-    if (isWeakApiKey(bootstrapApiKey)) log.warn(`BOOTSTRAP_API_KEY ${CAN_BE_GUESSED}: ${REVOKE_GIVEN_KEY}`)
-    return
+  const warn = async () => {
+    if (await isKnownHash(db.unscoped, secretHash(bootstrapApiKey))) {
+      if (isWeakApiKey(bootstrapApiKey)) log.warn(`BOOTSTRAP_API_KEY ${CAN_BE_GUESSED}: ${REVOKE_GIVEN_KEY}`)
+      return
+    }
+    sayAtStart(
+      'BOOTSTRAP_API_KEY is a key of no account: there was an account before the first start. Use the key that "perennial account create" showed, or make one with "perennial key create".',
+    )
   }
-  sayAtStart(
-    'BOOTSTRAP_API_KEY is a key of no account: there was an account before the first start. Use the key that "perennial account create" showed, or make one with "perennial key create".',
-  )
+  await db.away.ask('whether BOOTSTRAP_API_KEY is a key of an account', warn, warn)
 }

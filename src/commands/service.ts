@@ -53,17 +53,20 @@ export const openForService = async (
       error: (message) => log.error(message),
     },
     onDatabaseGone: (reason) => given.stop.fail(`the database has ended: ${reason}`),
+    onKeysMissing: (reason) => given.stop.fail(reason),
   })
   // Not before: a start that is refused is one sentence and nothing else.
   log.info(
     { version: context.version, database, dataDir: dataFolderAt(dataDir).root, ...shownSettings(process.env) },
     'starting',
   )
-  if (!given.isBackground)
+  const reportHeld = async () => {
     for (const { id, account, heldFor } of await listHeldGateways(opened.db.unscoped))
       log.error(
         `no money moves through gateway ${id} of account ${account}: it is held (${heldFor}) until somebody has looked and runs  perennial gateway release ${id}`,
       )
+  }
+  if (!given.isBackground) await opened.db.away.ask('which gateways are held', reportHeld, reportHeld)
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)
@@ -71,6 +74,15 @@ export const openForService = async (
   const weak = given.isBackground ? undefined : weakKeysInUse(context.config)
   if (weak) log.warn(`${weak.text}: ${weak.mend}`)
   return opened
+}
+
+/** Reports, in one line, what a start did not ask because a worker of a cluster is away. */
+export function reportUnasked({ db: { away } }: Pick<OpenDatabase, 'db'>, log: Logger): void {
+  const { names, unasked } = away
+  if (unasked.length > 0)
+    log.warn(
+      `this process has started without asking all accounts, because a worker of Citus is away (${names.join(', ') || 'it is back'}); asked once all are back: ${unasked.join(', ')}`,
+    )
 }
 
 /** Makes what shows this process to the others. */

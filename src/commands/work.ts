@@ -15,7 +15,7 @@ import { mailingOf } from './mailing.ts'
 import { nightlyCopiesOf } from './nightly-copy.ts'
 import { printJson, printLine } from './output.ts'
 import type { ProcessPresence } from '../platform/processes/presence.ts'
-import { openForService, presenceOf, sayLastWords, serviceLog } from './service.ts'
+import { openForService, presenceOf, reportUnasked, sayLastWords, serviceLog } from './service.ts'
 import { stopping } from './stopping.ts'
 import { joinService, startFirstWorker, startWorkerProcesses, type WorkerProcess } from './worker-process.ts'
 
@@ -63,6 +63,8 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     service?.works(() => ({ residentBytes: process.memoryUsage.rss(), connections: opened.db.poolState() }))
     if (context.isJson) printJson({ State: 'working' })
     else printLine('Perennial works')
+    // The service reports it.
+    if (!ofService) reportUnasked(opened, log)
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Database, DatabaseNode } from './database/database.ts'
+import type { DatabaseNode } from './database/away-nodes.ts'
+import type { Database } from './database/database.ts'
 import { answersSince } from './database/watch.ts'
 import { LONG_KINDS } from './long/kinds.ts'
 import { type SteadyClock, steadyClock } from './steady-clock.ts'

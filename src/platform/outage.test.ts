@@ -12,7 +12,7 @@ function outageOf(deps: Partial<OutageDeps> = {}) {
     { level: 'trace', base: null, timestamp: false },
     { write: (line) => void lines.push(JSON.parse(line)) },
   )
-  return { lines, outage: new Outage({ log, counted: 'requests', ...deps }) }
+  return { lines, outage: new Outage({ log, counted: 'requests', away: { met: () => {} }, ...deps }) }
 }
 
 const gone = () => unavailable(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
@@ -54,6 +54,19 @@ test('only an answer that is younger than the first failure ends it; what began 
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lines.slice(1)).toMatchObject([{ msg: 'the database can be reached again' }])
   outage.stop()
+})
+
+test('a worker of a cluster that is away is no outage: it goes to whoever knows the workers, until the process stops', () => {
+  const met: unknown[] = []
+  const { lines, outage } = outageOf({ away: { met: (failure) => void met.push(failure) } })
+  const ofWorker = unavailable(Object.assign(new Error('refused'), { severity: 'ERROR', code: '08006' }))
+  outage.met(ofWorker)
+  expect([lines, met]).toEqual([[], [ofWorker]])
+  outage.met(gone())
+  expect(lines).toEqual([GONE])
+  outage.stop()
+  outage.met(ofWorker)
+  expect(met).toHaveLength(1)
 })
 
 test('a process that stops writes nothing of what ends with it', async () => {

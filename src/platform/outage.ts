@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import type { AwayNodes } from './database/away-nodes.ts'
+import { isOfWorkerAway } from './database/failures.ts'
 import { errorFacts } from './error-facts.ts'
 import { steadyClock } from './steady-clock.ts'
 
@@ -16,6 +18,8 @@ export interface OutageDeps {
   counted: 'requests' | 'rounds'
   /** Returns whether the database can be used, by an answer that is younger than this moment of the steady clock; left out: `isOver` is called. */
   answersSince?: (momentMs: number) => boolean
+  /** Takes failures of a worker of a cluster that is away: the database itself answers. */
+  away: Pick<AwayNodes, 'met'>
 }
 
 export class Outage {
@@ -37,6 +41,10 @@ export class Outage {
 
   /** Notes that a request or a round has met it. Of the failure its reason is written, and no more. */
   met(failure: unknown): void {
+    if (isOfWorkerAway(failure)) {
+      if (!this.#isStopping) this.#deps.away.met(failure)
+      return
+    }
     this.#count += 1
     if (this.#sinceMs !== undefined || this.#isStopping) return
     this.#sinceMs = steadyClock()

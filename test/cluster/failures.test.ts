@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, keyed, runProgram, serve, testFolder } from '../program/program.ts'
+import { call, keyed, runProgram, serve, type Serving, testFolder } from '../program/program.ts'
 import {
   addCitus,
   createDatabase,
@@ -23,7 +23,11 @@ const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
 const DATABASE = 'money'
 const ACCOUNTS = 6
 const BACK_MS = 5_000
+/** A name of an encryption key that nobody has. */
+const OTHER_KEY = '0011223344556677'
 const TODAY = new Date().toISOString().slice(0, 10)
+
+const goneLines = (log: string): number => log.match(/is not reached by the coordinator/g)?.length ?? 0
 
 /** An account that trades, and what was answered to it. */
 interface Trader {
@@ -74,6 +78,7 @@ test.skipIf(MISSING !== undefined)(
     isOver = true
     await trading
     await checkAll()
+    await startedWithoutLogin()
 
     async function newTrader(): Promise<Trader> {
       const made = await runProgram(['account', 'create', '--name', 'Trader', '--currency', 'USD', '--json'], env)
@@ -211,6 +216,8 @@ test.skipIf(MISSING !== undefined)(
       const [first] = others as [Trader, ...Trader[]]
       const catalogue = await subscribed(first)
       await untilAcknowledged(traders, 5)
+      const [dead] = here as [Trader, ...Trader[]]
+      await sealUnderAnotherKey(dead)
       await killNode(worker)
       await untilRefused(here)
       const before = here.map(({ acknowledged: { size } }) => size)
@@ -226,10 +233,57 @@ test.skipIf(MISSING !== undefined)(
           `perennial_database_node_up{node="127.0.0.1:${port}"} ${port === worker.port ? 0 : 1}\n`,
         )
       expect(await doctorOf(worker)).toMatchObject({ State: 'fail', Says: expect.stringContaining('is not reached') })
+      const started = await startedMeanwhile(worker, dead, first)
       await startNode(worker)
       const backMs = await untilAcknowledged(traders, 1)
       expect(backMs).toBeLessThan(BACK_MS)
       expect([...wrong]).toEqual([])
+      await askedOnceItIsBack(started, worker)
+    }
+
+    /** Gives an account a webhook whose secret is sealed under a key that nobody here has. */
+    async function sealUnderAnotherKey({ account }: Trader): Promise<void> {
+      await inDatabase(`
+        insert into perennial.webhooks (account_id, url, types, is_active, sealed_secret, created_at)
+        values (${account}, 'https://example.com/', '{}', false, decode('01${OTHER_KEY}${'ff'.repeat(80)}', 'hex'), now())`)
+    }
+
+    /** A service that starts while a worker is away refuses its accounts, serves all others, and names what it could not ask. */
+    async function startedMeanwhile({ port }: Node, dead: Trader, other: Trader): Promise<Serving> {
+      const started = await serve(env, ['--no-worker'])
+      const statusFor = async (trader: Trader) =>
+        (await call(started, trader, `/v1/customers/${trader.customerID}`)).status
+      expect([await statusFor(dead), await statusFor(other)]).toEqual([503, 200])
+      const { err } = started.said
+      expect(goneLines(err)).toBe(1)
+      expect(err).toContain(`the worker 127.0.0.1:${port} of Citus is not reached by the coordinator`)
+      expect(err).toContain(
+        `a worker of Citus is away (127.0.0.1:${port}); asked once all are back: which keys seal what accounts keep, which gateways are held, whether there is an account`,
+      )
+      // One of the service, and one of its worker.
+      await expect.poll(() => goneLines(service.said.err)).toBe(2)
+      expect(service.said.err).not.toContain('the database cannot be reached')
+      return started
+    }
+
+    /** A key that it lacks ends it then, as it would have ended its start. */
+    async function askedOnceItIsBack(started: Serving, { port }: Node): Promise<void> {
+      const { code, err } = await started.ended
+      expect([code, err]).toEqual([1, expect.stringContaining(`sealed under the key ${OTHER_KEY}, which is not in`)])
+      expect(err).toContain(`the worker 127.0.0.1:${port} of Citus is reached again`)
+      await inDatabase(`delete from perennial.webhooks where url = 'https://example.com/'`)
+    }
+
+    /** A worker that lets a role not log in is no worker that is away: nothing starts. */
+    async function startedWithoutLogin(): Promise<void> {
+      const [worker] = cluster.workers as [Node]
+      const without = 'set citus.enable_ddl_propagation = off; alter role perennial_owner nologin'
+      await onNode(worker, DATABASE, without)
+      expect(await runProgram(['serve'], env)).toMatchObject({
+        code: 1,
+        out: '',
+        err: `The worker 127.0.0.1:${worker.port} of the database refuses: role "perennial_owner" is not permitted to log in. Its administrator runs on the coordinator, which passes it on,  alter role perennial_owner login;\n`,
+      })
     }
 
     /** All that an account does goes on while another one's worker is away. */

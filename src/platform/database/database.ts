@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Admission } from './admission.ts'
+import type { AwayNodes, DatabaseNode } from './away-nodes.ts'
 import type { Change, Effect, EffectUnderWay, Notable, NumbersGiven } from '../failover/memory.ts'
 import type { Turns } from '../turns.ts'
 import type { Refusals } from './failures.ts'
@@ -192,6 +193,8 @@ export interface Database {
   admission: Admission
   /** Asks which workers of a cluster its coordinator reaches; none where the database is one server. */
   nodes(): Promise<DatabaseNode[]>
+  /** Those that it does not reach, as this process has met them. */
+  away: AwayNodes
   /** Returns what the watch knows of the database. It begins with the first that listens, too. */
   readiness(): Readiness
   /** The same database on connections of its own, which others neither wait for nor wait on; to be closed on its own. */
@@ -205,12 +208,6 @@ export interface Database {
   /** Counts for /metrics. */
   poolState(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
-}
-
-/** Worker of a cluster, by its address. */
-export interface DatabaseNode {
-  name: string
-  isUp: boolean
 }
 
 /** Of one statement of a request that writes. */

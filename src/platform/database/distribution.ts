@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { statementsOf } from './script.ts'
-import type { DatabaseNode } from './database.ts'
+import { askNodes } from './away-nodes.ts'
 import { APP_ROLE } from './roles.ts'
 import { SCOPES } from './scoped-query.ts'
 import { CITUS_MIN, type Cluster, describeCluster, IS_OF_ACCOUNTS, isNewEnough } from './cluster.ts'
@@ -198,9 +198,9 @@ const HELD = `
 
 /** Compares roles and functions of each worker with what the coordinator has given to all. */
 export async function lackingOn(client: pg.ClientBase): Promise<NodeLack[]> {
-  const nodes = await client.query<DatabaseNode>(SCOPES.citus.nodes?.text ?? '')
-  if (nodes.rows.some(({ isUp }) => !isUp))
-    return nodes.rows.map(({ name, isUp }) => ({ node: name, isAway: !isUp, lacks: null }))
+  const nodes = await askNodes(client, SCOPES.citus.nodes)
+  if (nodes.some(({ isUp }) => !isUp))
+    return nodes.map(({ name, isUp }) => ({ node: name, isAway: !isUp, lacks: null }))
   const { rows } = await client.query<NodeLack>(
     `
     with roles as (

@@ -7,7 +7,13 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, openTestDatabase } from '../../../test/support/app.ts'
 import { type Envelope, type SealedPlace, PURPOSES } from '../envelope/envelope.ts'
 import { KeyRing } from '../envelope/key-ring.ts'
-import { checkEncryptionKeys, envelopeUnder, openEnvelope, weakKeysInUse } from '../envelope/open.ts'
+import {
+  checkEncryptionKeys,
+  checkKeysOfPurposes,
+  envelopeUnder,
+  openEnvelope,
+  weakKeysInUse,
+} from '../envelope/open.ts'
 import { listWrappingKeys } from '../envelope/queries.ts'
 import { countKeyUse, rotateKeys } from '../envelope/rotation.ts'
 import { BY_ROWS, type Queryable } from './database.ts'
@@ -91,6 +97,22 @@ describe('at the start', () => {
       ),
     )
     await expect(checkEncryptionKeys(db.unscoped, config(strangeKey, newKey))).rejects.toThrow(idOf(oldKey))
+  })
+
+  test('while what accounts keep cannot be asked for, the data keys of purposes show a wrong key, and without any nobody starts', async () => {
+    await expect(checkKeysOfPurposes(db.unscoped, config(oldKey))).rejects.toThrow(/^Nothing shows whether/)
+    await sealRows(await openWith(oldKey), 1n, 1)
+    await rotate()
+    await owner.query(`update secrets set sealed = overlay(sealed placing '\\x0011223344556677' from 2 for 8)`)
+    await expect(checkEncryptionKeys(db.unscoped, config(newKey))).rejects.toThrow('0011223344556677')
+    expect((await checkKeysOfPurposes(db.unscoped, config(newKey)))?.ids).toEqual([idOf(newKey)])
+    await expect(checkKeysOfPurposes(db.unscoped, config(oldKey))).rejects.toThrow(
+      new RegExp(`is not the one that .*${idOf(newKey)}`),
+    )
+    await expect(checkKeysOfPurposes(db.unscoped, config(strangeKey, newKey))).resolves.toBeDefined()
+    await expect(checkKeysOfPurposes(db.unscoped, config(weakKey, newKey))).rejects.toThrow(/repeats a pattern/)
+    const unset = { encryptionKeys: undefined, dataDir: join(dataDir, 'none') }
+    await expect(checkKeysOfPurposes(db.unscoped, unset)).rejects.toThrow(/^There is no encryption key/)
   })
 
   test('a key that repeats a pattern is refused until something is sealed under it; from then on it is warned of', async () => {

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { conflict } from '../../kernel/fault.ts'
-import { constraintOf, databaseFault, isUnavailable, isRetryable, refuseOn } from './failures.ts'
+import {
+  constraintOf,
+  databaseFault,
+  isOfWorkerAway,
+  isRetryable,
+  isUnavailable,
+  refuseOn,
+  unavailable,
+} from './failures.ts'
 
 describe('what the driver throws', () => {
   test('a database that is away is 503 and says when to come back', () => {
@@ -65,7 +73,14 @@ describe('what the driver throws', () => {
 
   test('a worker of a cluster that its coordinator does not reach is 503, and leaves the connection to the coordinator as it is', () => {
     const error = { severity: 'ERROR', code: '08006', message: 'connection to the remote node failed' }
-    expect(databaseFault(error)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 })
+    const fault = databaseFault(error)
+    expect(fault).toMatchObject({
+      kind: 'unavailable',
+      retryAfterSeconds: 2,
+      problems: [{ code: 'database_unavailable' }],
+    })
+    expect(fault?.message).toMatch(/^A server on which accounts lie /)
+    expect([isOfWorkerAway(error), isOfWorkerAway(fault), isOfWorkerAway(unavailable())]).toEqual([true, true, false])
     expect(isUnavailable(error)).toBe(false)
     expect(isUnavailable({ ...error, code: '08P01' })).toBe(true)
   })

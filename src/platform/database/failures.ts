@@ -116,9 +116,16 @@ const refusal = (code: string, message: string, retryAfterSeconds: number, cause
     cause === undefined ? {} : { cause },
   )
 
-/** Makes the fault of a database that is away or too busy: 503, and the caller may try again. */
+/** Makes the fault of a database, or of the part of it that has an account, that is away or too busy: 503, and the caller may try again. */
 export const unavailable = (cause?: unknown): Fault =>
-  refusal('database_unavailable', 'The database cannot be reached at the moment; try again shortly.', 2, cause)
+  refusal(
+    'database_unavailable',
+    isWorkerAway(cause)
+      ? 'A server on which accounts lie cannot be reached by the database at the moment; try again shortly.'
+      : 'The database cannot be reached at the moment; try again shortly.',
+    2,
+    cause,
+  )
 
 /** Reports whether this is the fault of a database that is away. */
 export const isOutage = (error: unknown): boolean =>
@@ -157,6 +164,10 @@ export const isWorkerAway = (error: unknown): boolean => {
   const { code = '', message = '' } = asDriverError(error)
   return isAnswer(error) && ((code.startsWith('08') && code !== PROTOCOL_VIOLATION) || WORKER_ENDED.test(message))
 }
+
+/** Reports whether the failure, or the fault that was made of it, is that of a worker that is away. */
+export const isOfWorkerAway = (error: unknown): boolean =>
+  isWorkerAway(error) || (error instanceof Fault && isWorkerAway(error.cause))
 
 /** Reports whether the failure is that of a database that takes no writes. */
 export function isReadOnly(error: unknown): boolean {

@@ -17,6 +17,7 @@ import {
 } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { Admission } from './admission.ts'
+import { askNodes, AwayNodes } from './away-nodes.ts'
 import { type Readiness, Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
@@ -31,7 +32,6 @@ import {
   BY_ROWS,
   type Connection,
   type Database,
-  type DatabaseNode,
   type StatementsOfPart,
   type Transaction,
   type TransactionSettings,
@@ -125,28 +125,29 @@ function poolOf(config: ServerClientConfig, max: number): pg.Pool {
   return pool
 }
 
+export interface DatabaseSettings extends WatchSettings {
+  role: string | undefined
+  poolSize: number
+  /** The newest migration that the program knows; left out: it works on any schema. */
+  knows?: number
+  lanes?: number
+  reads?: number
+  /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
+  silence?: { readMs: number; graceMs: number }
+  /** Left out: plain. */
+  engine?: Engine
+  /** Settles what a failover has lost, on connections that do not wait for that. */
+  isUngated?: boolean
+  /** How the database is by another watch; left out: by its own. */
+  readiness?: () => Readiness
+  /** Workers that are away; left out: they are looked at here. */
+  away?: AwayNodes
+  /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
+  snapshotMs?: number
+}
+
 /** Opens the connections of one role. Nothing is connected until the first statement. */
-export function openDatabase(
-  connection: Connection,
-  options: WatchSettings & {
-    role: string | undefined
-    poolSize: number
-    /** The newest migration that the program knows; left out: it works on any schema. */
-    knows?: number
-    lanes?: number
-    reads?: number
-    /** How long a read, and beyond its limit any other statement, may stay unanswered, in milliseconds; left out: READ_STATEMENT_MS and GRACE_MS. */
-    silence?: { readMs: number; graceMs: number }
-    /** Left out: plain. */
-    engine?: Engine
-    /** Settles what a failover has lost, on connections that do not wait for that. */
-    isUngated?: boolean
-    /** How the database is by another watch; left out: by its own. */
-    readiness?: () => Readiness
-    /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
-    snapshotMs?: number
-  },
-): Database {
+export function openDatabase(connection: Connection, options: DatabaseSettings): Database {
   const scopes = SCOPES[options.engine ?? 'plain']
   const { readMs, graceMs } = options.silence ?? { readMs: READ_STATEMENT_MS, graceMs: GRACE_MS }
   const admission = options.admission ?? new Admission(options.knows)
@@ -208,6 +209,11 @@ export function openDatabase(
       ),
   }
 
+  const question = scopes.nodes
+  const nodes = async () =>
+    question === undefined ? [] : guarded(() => withClient((client) => askNodes(client, question)))
+  const away = options.away ?? new AwayNodes({ list: nodes, log: options.log })
+
   return {
     turns,
     lookup: (account, size) => {
@@ -247,13 +253,14 @@ export function openDatabase(
       return writes.run(account, done)
     },
     unscoped,
-    nodes: async () => (scopes.nodes === undefined ? [] : unscoped.rows<DatabaseNode>(scopes.nodes)),
+    nodes,
+    away,
     listen: (channel, heard, missed) => watch.listen({ channel, heard, ...(missed && { missed }) }),
     watched: () => watch.begin(),
     onWatch: { ...BY_ROWS, rows: (statement) => watch.rows(statement) },
     admission,
     readiness: () => watch.readiness,
-    apart: (connections) => openDatabase(connection, { ...options, admission, readiness, poolSize: connections }),
+    apart: (connections) => openDatabase(connection, { ...options, admission, readiness, away, poolSize: connections }),
     ...remembering(memory),
     poolState: () => {
       const { total, idle, waiting } = reads.state()
@@ -264,6 +271,7 @@ export function openDatabase(
       }
     },
     close: async () => {
+      if (!options.away) away.close()
       await Promise.all([watch.close(), lanes.close(), credentialLanes.close(), reads.close()])
       await pool.end()
     },

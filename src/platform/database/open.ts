@@ -10,24 +10,27 @@ import type { EmbeddedConnection } from '../postgres/connection.ts'
 import { joinEmbeddedPostgres } from '../postgres/join.ts'
 import { comeAfterOthers } from '../postgres/processes.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
-import { checkEncryptionKeys, openEnvelope } from '../envelope/open.ts'
+import { checkEncryptionKeys, checkKeysOfPurposes, openEnvelope } from '../envelope/open.ts'
 import type { Envelope } from '../envelope/envelope.ts'
+import type { KeyRing } from '../envelope/key-ring.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { shownServer } from './addresses.ts'
+import { askNodes, type DatabaseNode } from './away-nodes.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
+import { isOfWorkerAway } from './failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from './granted.ts'
 import { deleteOldLeases } from './housekeeping.ts'
 import { maintenanceOn } from './maintenance.ts'
 import { listPending, migrate, readMigrations } from './migrations.ts'
-import { reached } from './reached.ts'
+import { reached, roleWithoutLogin } from './reached.ts'
 import { prepareRoles } from './roles.ts'
 import { findPrimary, ServerClient } from './server-client.ts'
 import { serversFor } from './servers.ts'
 import { GRACE_MS } from './silence.ts'
 import { settleUpdates } from './updates.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
-import { AS_AN_ACCOUNT, type Engine, NOBODY } from './scoped-query.ts'
+import { AS_AN_ACCOUNT, type Engine, NOBODY, SCOPES } from './scoped-query.ts'
 import { sql } from './sql.ts'
 import type { WatchSettings } from './watch.ts'
 
@@ -141,6 +144,8 @@ interface ServiceOptions extends Pick<SettleDeps, 'raiseNumbers'> {
   hasCallers?: WatchSettings['hasCallers']
   realClock?: WatchSettings['realClock']
   onDatabaseGone?: (reason: string) => void
+  /** Called if a worker of a cluster that was away at the start is back, and keeps what the keys of this process do not open. */
+  onKeysMissing?: (reason: string) => void
 }
 
 /**
@@ -177,7 +182,8 @@ export async function openService(config: Config, options: ServiceOptions): Prom
     const processId = randomUUID()
     const meeting = { processId, memory, working: db, raiseNumbers: options.raiseNumbers, log: options.log }
     const openSettling = () => openPool({ ...config, databasePool: 1 }, home.connection, { ...pool, isUngated: true })
-    const prepares = { db, home, role: roles.app, meeting, openSettling, knows: schema, root: options.root }
+    const checkKeys = checkingKeys(db, config, options.onKeysMissing)
+    const prepares = { db, home, checkKeys, roles, engine, meeting, openSettling, knows: schema, root: options.root }
     // What it lacks is what preparing would need.
     if (lacking.length === 0) await orClosed(db, prepare(config, prepares))
     let isClosing = false
@@ -197,7 +203,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       lacking,
       schema,
       processId,
-      openEnvelope: () => openEnvelope(db.unscoped, config),
+      openEnvelope: () => openEnvelope(db.unscoped, config, checkKeys),
       close,
     }
   } catch (error) {
@@ -221,7 +227,9 @@ async function prepare(
   given: {
     db: Database
     home: Home
-    role: string
+    checkKeys: () => Promise<unknown>
+    roles: { owner: string | undefined; app: string }
+    engine: Engine
     meeting: Omit<SettleDeps, 'db'>
     openSettling: () => Database
     knows: number
@@ -230,9 +238,10 @@ async function prepare(
 ): Promise<void> {
   const { db, home, meeting } = given
   const isEmbedded = config.databaseUrl === undefined
+  if (given.engine === 'citus') await reached(config, () => checkNodes(db, home.connection, given.roles.owner))
   await reached(config, () => checkServesAccounts(db, config))
   await reached(config, () => checkIsWhole(db, config, given))
-  const servers = serversFor(clientConfig(home.connection, given.role))
+  const servers = serversFor(clientConfig(home.connection, given.roles.app))
   // Where one address leads to the server of now, nobody here has asked the one before.
   const wasSilent = servers.wasSilent || servers.addresses.length === 1
   const { system, timeline } = await reached(config, () =>
@@ -249,7 +258,57 @@ async function prepare(
   // What was charged after the copy was made is not in it.
   if (isRestored) await db.unscoped.rows(holdingGateways('restore'))
   if (isRestored) rmSync(mark)
-  await checkEncryptionKeys(db.unscoped, config)
+  await given.checkKeys()
+}
+
+/**
+ * Makes the check of the keys. While a worker of a cluster is away they are held against what the coordinator has, and against the rest once it is back: a process
+ * that lacks one then is no more to go on than to start.
+ */
+function checkingKeys(
+  db: Database,
+  config: Config,
+  onMissing: (reason: string) => void = () => {},
+): () => Promise<KeyRing | undefined> {
+  const whole = () => checkEncryptionKeys(db.unscoped, config)
+  const again = async () => {
+    try {
+      await whole()
+    } catch (error) {
+      if (!(error instanceof StartFailure)) throw error
+      onMissing(error.message)
+    }
+  }
+  return async () => {
+    const asked = await db.away.ask('which keys seal what accounts keep', async () => ({ ring: await whole() }), again)
+    return asked ? asked.ring : checkKeysOfPurposes(db.unscoped, config)
+  }
+}
+
+/**
+ * Looks at the workers of a cluster, under both roles that work there. Throws a StartFailure if one does not let a role log in; one that is away is waited for
+ * while the process runs.
+ */
+async function checkNodes(db: Database, connection: Connection, owner: string | undefined): Promise<void> {
+  const nodes = await db.nodes()
+  const refusalsOf = (found: readonly DatabaseNode[]) =>
+    found.flatMap(({ name, reason }) => {
+      const role = reason === null ? undefined : roleWithoutLogin(reason)
+      return role === undefined ? [] : [{ name, role }]
+    })
+  const refused = refusalsOf(nodes)
+  // One that is silent takes its time, and is not to take it twice.
+  if (nodes.filter(({ isUp }) => !isUp).length === refused.length) {
+    const client = new ServerClient(clientConfig(connection, owner))
+    await client.connect()
+    refused.push(...refusalsOf(await askNodes(client, SCOPES.citus.nodes).finally(() => client.end())))
+  }
+  const [first] = refused
+  if (!first) return db.away.note(nodes)
+  const mends = [...new Set(refused.map(({ role }) => `alter role ${role} login;`))]
+  throw new StartFailure(
+    `The worker ${first.name} of the database refuses: role "${first.role}" is not permitted to log in. Its administrator runs on the coordinator, which passes it on,  ${mends.join(' ')}`,
+  )
 }
 
 /** Returns the engine of the database; undefined where there is no Citus. Throws a StartFailure if it cannot serve accounts. */
@@ -306,11 +365,15 @@ export async function openOwner(
 /** SQLSTATEs of rights, tables and settings that a database of ours has. */
 const IS_NOT_OURS = new Set(['42501', '42P01', '42704', '42883', '3F000'])
 
-/** Asks what an account asks, under the service's role. Throws a StartFailure with the server's words if accounts cannot be served. */
+/**
+ * Asks what an account asks, under the service's role. Throws a StartFailure with the server's words if accounts cannot be served; a worker of a cluster that is
+ * away is no reason.
+ */
 async function checkServesAccounts(db: Database, config: Config): Promise<void> {
   try {
     await db.reader(NOBODY).rows(sql`${AS_AN_ACCOUNT}`)
   } catch (error) {
+    if (isOfWorkerAway(error)) return
     const { code = '', message } = error as { code?: string; message?: string }
     if (!IS_NOT_OURS.has(code)) throw error
     throw servesNoAccounts(

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { serversOf, shownServer } from './addresses.ts'
-import { isAnswer, isOneSilent, isReadOnly } from './failures.ts'
+import { isAnswer, isOfWorkerAway, isOneSilent, isReadOnly } from './failures.ts'
 
 /** Words for a start or a command whose database does not serve: the server's own, and what to do. */
 
@@ -18,6 +18,14 @@ function readOnlyFailure({ databaseUrl, dataDir }: Config): StartFailure {
     )
   return new StartFailure(
     `The database server at ${shownServer(databaseUrl)} takes no writes: it is a standby, or the database is read-only; name the server that does, or all of them separated by commas, in DATABASE_URL.`,
+  )
+}
+
+/** Words a start that cannot do without a worker of a cluster: one that migrates, or settles what a failover has lost. */
+function workerAwayFailure({ databaseUrl = '' }: Config, error: unknown): StartFailure {
+  const { message } = (error instanceof Fault ? error.cause : error) as Error
+  return new StartFailure(
+    `A worker of the database server at ${shownServer(databaseUrl)} is away, without which this cannot start: ${message.split('\n', 1)[0]}. Start again when it is back.`,
   )
 }
 
@@ -49,8 +57,11 @@ const REFUSED_BY_DRIVER = [
 export const refusalByDriver = (error: unknown): { text: string; mend: string } | undefined =>
   REFUSED_BY_DRIVER.find(({ words }) => words.test((error as Error).message))
 
+/** Returns the role that a server does not let log in, by its words. */
+export const roleWithoutLogin = (message: string): string | undefined => NO_LOGIN.exec(message)?.[1]
+
 function remedyFor({ code = '', message = '' }: { code?: string; message?: string }): string {
-  const [, role] = NO_LOGIN.exec(message) ?? []
+  const role = roleWithoutLogin(message)
   if (role !== undefined) return `Its administrator runs  alter role ${role} login;`
   const [, object] = NO_RIGHT.exec(message) ?? []
   if (object !== undefined) return `Its administrator grants the user of DATABASE_URL CREATE on ${object}.`
@@ -63,6 +74,7 @@ export async function reached<T>(config: Config, work: () => Promise<T>): Promis
     return await work()
   } catch (error) {
     if (error instanceof StartFailure) throw error
+    if (isOfWorkerAway(error)) throw workerAwayFailure(config, error)
     if (error instanceof Fault) throw new StartFailure(error.message)
     if (isReadOnly(error)) throw readOnlyFailure(config)
     if (!config.databaseUrl) throw error

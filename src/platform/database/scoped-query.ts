@@ -125,7 +125,7 @@ function insertingAtHome(statement: Statement): Statement {
  * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
  * plans hide the account, by which a statement finds its worker, so plans are PostgreSQL's choice.
  */
-const CITUS: Scopes = {
+const CITUS: Scopes & { nodes: Statement } = {
   session: ' -c citus.propagate_set_commands=local',
   account: (account) => ({ name: 'perennial_scope', text: 'select set_account($1)', values: [account] }),
   page: (account) => CITUS.account(account),
@@ -151,7 +151,7 @@ const CITUS: Scopes = {
       from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary' order by nodeid`,
 }
 
-export const SCOPES: Record<Engine, Scopes> = { plain: PLAIN, citus: CITUS }
+export const SCOPES = { plain: PLAIN, citus: CITUS } satisfies Record<Engine, Scopes>
 
 /** An account that nobody has: what is asked under it fails where accounts cannot be served, and reads nothing. */
 export const NOBODY = 0n

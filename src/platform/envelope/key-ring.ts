@@ -35,7 +35,7 @@ const wrappingKey = (given: Buffer): WrappingKey => ({
 })
 
 /** Returns the name of the key that wrapped a data key, from the data key as it is stored. */
-const keyIdOf = (wrapped: Buffer): string => wrapped.subarray(1, HEAD_BYTES).toString('hex')
+export const keyIdOf = (wrapped: Buffer): string => wrapped.subarray(1, HEAD_BYTES).toString('hex')
 
 export class KeyRing {
   readonly #keys: readonly WrappingKey[]

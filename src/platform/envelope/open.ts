@@ -7,7 +7,7 @@ import { REPEATS, repeatsPattern } from '../weak-secrets.ts'
 import { KEY_BYTES } from './cipher.ts'
 import { findEncryptionKeys, findOrMakeEncryptionKeys, keyFileOf } from './encryption-key.ts'
 import { type Envelope, makeEnvelope, type Purpose, PURPOSES } from './envelope.ts'
-import { KeyRing, UnknownKey } from './key-ring.ts'
+import { keyIdOf, KeyRing, UnknownKey } from './key-ring.ts'
 import { byteaText, keepDataKeys, listDataKeys, listWrappingKeys } from './queries.ts'
 
 /** The start of every process, as far as keys go: it makes sure that it can open all that the database keeps. */
@@ -33,8 +33,24 @@ export function weakKeysInUse(config: KeyConfig): { text: string; mend: string }
  * is not among them, and when the one that would seal is weak and has sealed nothing yet.
  */
 export async function checkEncryptionKeys(db: Queryable, config: KeyConfig): Promise<KeyRing | undefined> {
+  return checkAgainst(await listWrappingKeys(db), db, config)
+}
+
+/**
+ * Does the same while what accounts keep cannot be asked for: the keys have to open the data keys of purposes, so that nothing is ever sealed under a key that is
+ * none of this database's. Throws a StartFailure, too, if there is none yet: nothing would show whether the keys are right.
+ */
+export async function checkKeysOfPurposes(db: Queryable, config: KeyConfig): Promise<KeyRing | undefined> {
+  const wrapped = (await listDataKeys(db)).flatMap((key) => key.wrapped ?? [])
+  if (wrapped.length === 0)
+    throw new StartFailure(
+      'Nothing shows whether the encryption key is the right one while a worker of the database is away: start again when it is back.',
+    )
+  return checkAgainst([...new Set(wrapped.map(keyIdOf))], db, config)
+}
+
+async function checkAgainst(wrapping: string[], db: Queryable, config: KeyConfig): Promise<KeyRing | undefined> {
   const keys = findEncryptionKeys(config)
-  const wrapping = await listWrappingKeys(db)
   if (keys) {
     const ring = fittingRing(keys, wrapping, config)
     if (repeatsPattern(keys[0])) await refuseUnused(db, ring, wrapping, config)
@@ -76,10 +92,14 @@ function fittingRing(keys: Keys, wrapping: readonly string[], config: KeyConfig)
 
 /**
  * Opens the envelope, and makes what is missing of it: the key file where there is no key and nothing is sealed, and data keys of purposes.
- * Throws a StartFailure as the check does.
+ * Throws a StartFailure as the check of the keys does.
  */
-export async function openEnvelope(db: Queryable, config: KeyConfig): Promise<Envelope> {
-  const ring = (await checkEncryptionKeys(db, config)) ?? new KeyRing(...findOrMakeEncryptionKeys(config))
+export async function openEnvelope(
+  db: Queryable,
+  config: KeyConfig,
+  check: () => Promise<KeyRing | undefined> = () => checkEncryptionKeys(db, config),
+): Promise<Envelope> {
+  const ring = (await check()) ?? new KeyRing(...findOrMakeEncryptionKeys(config))
   return envelopeUnder(db, ring)
 }
 
