@@ -53,7 +53,7 @@ export async function afterFailoverCommand(context: CommandContext, wish: Wish):
     if (!newest) printLine('No failover was met: nothing is missing.')
     if (found.some(({ failover }) => failover.isLossy))
       printLine(
-        '\nNot listed is what commands have changed: API keys that were made or revoked, accounts, holds, maintenance. Do that again, revocations first.',
+        '\nNot listed is what commands have changed: API keys that were made or revoked, accounts, holds, maintenance. Those whose change a standby lacked have said so. Do that again, revocations first.',
       )
     for (const { account, next } of wish.numbers)
       printLine(`The next invoice of account ${account} has number ${next} or a higher one.`)

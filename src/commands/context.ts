@@ -3,6 +3,7 @@ import type { Database } from '../platform/database/database.ts'
 import { type OpenDatabase, openService } from '../platform/database/open.ts'
 import { type Config, readConfig } from '../platform/config.ts'
 import { findOrMakeEncryptionKeys } from '../platform/envelope/encryption-key.ts'
+import { lackOfStandbys } from '../platform/failover/standbys.ts'
 import { dataFolderAt, hasDatabase, refuseHalfRestored } from '../platform/postgres/data-folder.ts'
 import { StartFailure } from '../platform/postgres/start-failure.ts'
 import type { PostgresLog } from '../platform/postgres/supervisor.ts'
@@ -96,6 +97,21 @@ export async function withDatabaseAsItIs<T>(
   }
 }
 
+/**
+ * Waits until standbys have what a command has changed, with a remark where one lacks it: after a failover nobody knows of a command. What it has done stays
+ * done.
+ */
+export async function awaitStandbys(
+  { config }: Pick<CommandContext, 'config'>,
+  { connection }: Pick<OpenDatabase, 'connection'>,
+): Promise<void> {
+  if (config.databaseUrl === undefined) return
+  const lack = await lackOfStandbys(connection).catch(
+    () => 'The database server did not tell whether standbys have this already.',
+  )
+  if (lack !== undefined && config.logLevel !== 'silent') remark(lack)
+}
+
 /** Runs one piece of work on the database of a running service, or on one that is started just for it. */
 export async function withDatabase<T>(
   context: CommandContext,
@@ -104,7 +120,9 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const opened = await openForCommand(context, absent)
   try {
-    return await work(opened.db, opened)
+    const done = await work(opened.db, opened)
+    if (opened.hasWritten()) await awaitStandbys(context, opened)
+    return done
   } finally {
     await opened.close()
   }

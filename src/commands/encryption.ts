@@ -2,7 +2,8 @@ import { checkEncryptionKeys } from '../platform/envelope/open.ts'
 import type { KeyRing } from '../platform/envelope/key-ring.ts'
 import { countKeyUse, type KeyUse, rotateKeys } from '../platform/envelope/rotation.ts'
 import type { Queryable } from '../platform/database/database.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import type { OpenDatabase } from '../platform/database/open.ts'
+import { type CommandContext, awaitStandbys, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, printTable } from './output.ts'
 
@@ -18,8 +19,9 @@ export async function encryptionStatusCommand(context: CommandContext): Promise<
 
 /** Wraps all data keys by the first key, while the service runs. */
 export async function rotateEncryptionCommand(context: CommandContext): Promise<number> {
-  const done = await withKeys(context, async (db, ring) => {
+  const done = await withKeys(context, async (db, ring, opened) => {
     const rotated = await rotateKeys(db, ring)
+    await awaitStandbys(context, opened)
     return { rotated, uses: await countKeyUse(db, ring) }
   })
   if (context.isJson) {
@@ -34,11 +36,11 @@ export async function rotateEncryptionCommand(context: CommandContext): Promise<
 /** Runs work with the keys; undefined where there are none because nothing is sealed yet. */
 const withKeys = <T>(
   context: CommandContext,
-  work: (db: Queryable, ring: KeyRing) => Promise<T>,
+  work: (db: Queryable, ring: KeyRing, opened: OpenDatabase) => Promise<T>,
 ): Promise<T | undefined> =>
-  withDatabase(context, async ({ unscoped }) => {
+  withDatabase(context, async ({ unscoped }, opened) => {
     const ring = await checkEncryptionKeys(unscoped, context.config)
-    return ring && work(unscoped, ring)
+    return ring && work(unscoped, ring, opened)
   })
 
 const useAsJson = ({ id, isFirst, dataKeys }: KeyUse) => ({ Key: id, isFirst, DataKeys: dataKeys })

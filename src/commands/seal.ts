@@ -3,7 +3,7 @@ import { conflict } from '../kernel/fault.ts'
 import { renewSealKey } from '../platform/seal/key.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
 import { findSealKey } from '../platform/seal/queries.ts'
-import { type CommandContext, withDatabase } from './context.ts'
+import { type CommandContext, awaitStandbys, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
 
@@ -26,9 +26,11 @@ export async function sealStatusCommand(context: CommandContext): Promise<number
 export async function renewSealCommand(context: CommandContext): Promise<number> {
   if (context.config.sealP12 !== undefined)
     throw conflict('seal_is_own', 'The certificate of SEAL_P12 seals: put another file in its place, and start again.')
-  const { certificate } = await withDatabase(context, async ({ unscoped }, opened) =>
-    renewSealKey(unscoped, await opened.openEnvelope(), new Date()),
-  )
+  const { certificate } = await withDatabase(context, async ({ unscoped }, opened) => {
+    const key = await renewSealKey(unscoped, await opened.openEnvelope(), new Date())
+    await awaitStandbys(context, opened)
+    return key
+  })
   return show(context, { source: 'made by itself', certificate })
 }
 

@@ -11,6 +11,7 @@ import { mailDuty } from '../../src/features/mailing/duty.ts'
 import { serverAt, startMailServer } from '../../src/features/mailing/mailing.testing.ts'
 import { readConfig } from '../../src/platform/config.ts'
 import { openService } from '../../src/platform/database/open.ts'
+import { lackOfStandbys } from '../../src/platform/failover/standbys.ts'
 import { clientOf, startTestService, type TestClient, type TestService } from '../support/app.ts'
 import { ROOT, runProgram, testFolder } from './program.ts'
 import {
@@ -179,9 +180,23 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const [charged, waiting] = [await cardInvoice(client, customerID), await cardInvoice(client, customerID)]
   await caughtUp(primary)
 
+  // A command tells while it can: nobody remembers what it has changed.
+  const make = ['key', 'create', '--account', String(account.id), '--json']
+  const made = await runProgram(make, env)
+  expect([made.code, made.err]).toEqual([0, ''])
+  signalServer(standby, 'SIGSTOP')
+  await cardInvoice(client, customerID)
+  expect(await lackOfStandbys({ connectionString: env.DATABASE_URL }, 200)).toMatch(
+    /^Not yet on the standby standby0: /,
+  )
+  signalServer(standby, 'SIGCONT')
+  expect(await lackOfStandbys({ connectionString: env.DATABASE_URL })).toBeUndefined()
   // From here on the standby receives nothing.
   await stopServer(standby)
   await startServer(standby)
+  const revoked = await runProgram(['key', 'revoke', String(JSON.parse(made.out).ApiKeyID)], env)
+  expect([revoked.code, revoked.err]).toEqual([0, expect.stringContaining('No standby is connected: a failover now')])
+  expect((await runProgram(['key', 'list'], env)).err).toBe('')
   const lost = [(await customer(client)).body.customerID, (await customer(client)).body.customerID] as number[]
   const collected = await client.post(`/v1/invoices/${charged.invoiceID}/collect`)
   expect(collected.status, collected.text).toBe(201)

@@ -48,6 +48,8 @@ export interface OpenDatabase {
   schema: number
   /** Identifies this process among those of the service. */
   processId: string
+  /** Returns whether a transaction of an account has written, on a server that DATABASE_URL names. */
+  hasWritten(): boolean
   /** Opens what is sealed; the first time in a new database makes its keys. Throws a StartFailure. */
   openEnvelope(): Promise<Envelope>
   close(): Promise<void>
@@ -203,6 +205,7 @@ export async function openService(config: Config, options: ServiceOptions): Prom
       lacking,
       schema,
       processId,
+      hasWritten: () => memory?.hasCommitted === true,
       openEnvelope: () => openEnvelope(db.unscoped, config, checkKeys),
       close,
     }

@@ -211,6 +211,7 @@ export class Memory {
   #lastSentMs: number | null = null
   #commits: Commit[] = []
   #committed = 0
+  #hasCommitted = false
   readonly #numbers = new Map<AccountId, { invoice: bigint; creditNote: bigint }>()
   /** The position seen last on each of the last timelines. */
   #seen: { system: string | null; timeline: number; position: string }[] = []
@@ -261,6 +262,7 @@ export class Memory {
     if (commit) {
       this.#commits[this.#committed % COMMITS_KEPT] = commit
       this.#committed += 1
+      this.#hasCommitted = true
     }
     const earliest = this.#bounds.earliest(sentMs)
     const latest = this.#bounds.latest(answeredMs)
@@ -276,6 +278,11 @@ export class Memory {
         if (this.#failover && sentMs < this.#failover.settledMs)
           this.#failover.noteLater({ ...change, state: 'perhaps' })
       }
+  }
+
+  /** Something was written, on whichever timeline. */
+  get hasCommitted(): boolean {
+    return this.#hasCommitted
   }
 
   /** Takes numbers of documents that callers have. */
