@@ -11,11 +11,18 @@ test('the package, its API version and the schema made of it are those that were
     new URL('../../package.json', import.meta.url),
   )
   expect(dependencies).not.toHaveProperty('stripe')
+  expect(dependencies).not.toHaveProperty('@stripe/stripe-js')
   expect(devDependencies?.['stripe']).toBe(PACKAGE.version)
+  expect(devDependencies?.['@stripe/stripe-js']).toBe(PACKAGE.browserVersion)
   // An upgrade is one commit: the package, this file, the version that the adapter sends, and a decision record with what changed.
   const looked = read<object>(new URL('stripe-api.json', import.meta.url))
   const schema = fingerprint(await readDeclaration())
-  expect({ package: PACKAGE.version, apiVersion: PACKAGE.apiVersion, schema }).toEqual(looked)
+  expect({
+    package: PACKAGE.version,
+    browserPackage: PACKAGE.browserVersion,
+    apiVersion: PACKAGE.apiVersion,
+    schema,
+  }).toEqual(looked)
 })
 
 test.skipIf(!hasFixtures)(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type TypeScript from 'typescript'
@@ -33,6 +33,8 @@ export interface Schemas {
 export interface Declaration {
   requests: Schemas
   answers: Schemas
+  /** Of what a page hands to Stripe's script; closed as requests are. */
+  browser: Schemas
 }
 
 /** Operations whose parameters are judged, by the file of the package that declares them. */
@@ -74,13 +76,28 @@ const OBJECTS: Record<string, [file: string, name: string]> = {
   event: ['Events', 'EventBase'],
 }
 
-const FOLDER = fileURLToPath(new URL('../../node_modules/stripe', import.meta.url))
+/** Calls of a page, by file and name of the declaration in the package `@stripe/stripe-js`. */
+const BROWSER_CALLS: Record<string, [file: string, name: string]> = {
+  Stripe: ['stripe', 'StripeConstructorOptions'],
+  elements: ['elements-group', 'StripeElementsOptionsClientSecret'],
+  paymentElement: ['elements/payment', 'StripePaymentElementOptions'],
+  confirmSetup: ['setup-intents', 'ConfirmSetupData'],
+}
+
+const PACKAGES = new URL('../../node_modules/', import.meta.url)
+const FOLDER = fileURLToPath(new URL('stripe', PACKAGES))
+const BROWSER_FOLDER = fileURLToPath(new URL('@stripe/stripe-js', PACKAGES))
 const KEPT = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 
 /** The installed package by what decides the schema: its own version and that of the API that it speaks. */
 export const PACKAGE = {
-  version: (JSON.parse(readFileSync(join(FOLDER, 'package.json'), 'utf8')) as { version: string }).version,
+  version: versionOf(FOLDER),
+  browserVersion: versionOf(BROWSER_FOLDER),
   apiVersion: /ApiVersion = "(.+)"/.exec(readFileSync(join(FOLDER, 'cjs/apiVersion.d.ts'), 'utf8'))?.[1],
+}
+
+function versionOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
 }
 
 /** Returns the schemas of the installed package. They are made once, in some seconds of work, and kept beside other caches of `node_modules`. */
@@ -89,7 +106,7 @@ export async function readDeclaration(): Promise<Declaration> {
     .update(readFileSync(import.meta.filename))
     .digest('hex')
     .slice(0, 12)
-  const kept = join(KEPT, `stripe-${PACKAGE.version}-${maker}.json`)
+  const kept = join(KEPT, `stripe-${PACKAGE.version}-${PACKAGE.browserVersion}-${maker}.json`)
   if (!existsSync(kept)) await keep(kept)
   return JSON.parse(readFileSync(kept, 'utf8')) as Declaration
 }
@@ -120,40 +137,52 @@ async function keep(path: string): Promise<void> {
 async function makeDeclaration(): Promise<Declaration> {
   const { default: ts } = await import('typescript')
   const files = [...new Set([...Object.keys(OPERATIONS), ...Object.values(OBJECTS).map(([file]) => file)])]
-  const program = ts.createProgram(files.map(pathOf), {
+  const scripts = Object.values(BROWSER_CALLS).map(([file]) => browserPathOf(file))
+  const program = ts.createProgram([...files.map(pathOf), ...scripts], {
     ...{ strict: true, skipLibCheck: true, types: [], lib: ['lib.es2022.d.ts'] },
     ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
   })
   const checker = program.getTypeChecker()
-  const typeOf = (file: string, name: string) => {
-    const source = program.getSourceFile(pathOf(file))
+  const typeOf = (path: string, name: string) => {
+    const source = program.getSourceFile(path)
     const module = source && checker.getSymbolAtLocation(source)
     const symbol = module && checker.getExportsOfModule(module).find((one) => one.name === name)
-    if (symbol === undefined) throw new Error(`stripe ${PACKAGE.version} declares no ${name} in ${file}`)
+    if (symbol === undefined) throw new Error(`There is no ${name} in ${path}`)
     return checker.getDeclaredTypeOfSymbol(symbol)
   }
 
-  const requests = new Maker(ts, checker, true)
+  const requests = new Maker(ts, checker, { isClosed: true, numbers: 'integer' })
   for (const [file, operations] of Object.entries(OPERATIONS))
-    for (const name of operations) requests.addRoot(name, typeOf(file, `${name}Params`))
-  const answers = new Maker(ts, checker, false)
-  for (const [name, [file, type]] of Object.entries(OBJECTS)) answers.addRoot(name, typeOf(file, type))
-  return sorted({ requests: requests.schemas, answers: answers.schemas })
+    for (const name of operations) requests.addRoot(name, typeOf(pathOf(file), `${name}Params`))
+  const answers = new Maker(ts, checker, { isClosed: false, numbers: 'number' })
+  for (const [name, [file, type]] of Object.entries(OBJECTS)) answers.addRoot(name, typeOf(pathOf(file), type))
+  const browser = new Maker(ts, checker, { isClosed: true, numbers: 'number' })
+  for (const [name, [file, type]] of Object.entries(BROWSER_CALLS))
+    browser.addRoot(name, typeOf(browserPathOf(file), type))
+  return sorted({ requests: requests.schemas, answers: answers.schemas, browser: browser.schemas })
 }
 
 const pathOf = (file: string) => join(FOLDER, 'cjs/resources', `${file}.d.ts`)
+const browserPathOf = (file: string) => join(BROWSER_FOLDER, 'dist/stripe-js', `${file}.d.ts`)
+
+interface Making {
+  /** Of what we send: words and names beyond the declared ones are wrong. */
+  isClosed: boolean
+  numbers: 'integer' | 'number'
+}
 
 class Maker {
   readonly schemas: Schemas = { roots: {}, $defs: {} }
   readonly #ts: typeof TypeScript
   readonly #checker: TypeScript.TypeChecker
   readonly #isClosed: boolean
+  readonly #numbers: Making['numbers']
 
-  /** @param isClosed for parameters: words and names beyond the declared ones are wrong, and numbers are integers */
-  constructor(ts: typeof TypeScript, checker: TypeScript.TypeChecker, isClosed: boolean) {
+  constructor(ts: typeof TypeScript, checker: TypeScript.TypeChecker, { isClosed, numbers }: Making) {
     this.#ts = ts
     this.#checker = checker
     this.#isClosed = isClosed
+    this.#numbers = numbers
   }
 
   addRoot(name: string, type: TypeScript.Type): void {
@@ -167,9 +196,9 @@ class Maker {
     if (type.isUnion()) return this.#ofUnion(type)
     if (flags & TypeFlags.Null) return { type: 'null' }
     if (type.isStringLiteral()) return { const: type.value }
-    // A text to which `Record<never, never>` is added keeps an editor listing the words beside it, and means any text.
-    if (flags & TypeFlags.String || type.isIntersection()) return { type: 'string' }
-    if (flags & TypeFlags.Number) return { type: this.#isClosed ? 'integer' : 'number' }
+    if (flags & TypeFlags.String || this.#isAnyText(type)) return { type: 'string' }
+    if (type.isIntersection()) return this.#shapeOf(type)
+    if (flags & TypeFlags.Number) return { type: this.#numbers }
     if (flags & TypeFlags.BooleanLiteral) return { const: this.#checker.typeToString(type) === 'true' }
     if (flags & TypeFlags.Boolean) return { type: 'boolean' }
     if (flags & (TypeFlags.Undefined | TypeFlags.Void | TypeFlags.Never)) return { not: {} }
@@ -185,7 +214,7 @@ class Maker {
     const isBoolean = parts.some(({ flags }) => flags & TypeFlags.BooleanLiteral)
     const others = parts
       .filter((part) => !part.isStringLiteral() && !(part.flags & TypeFlags.BooleanLiteral))
-      .filter((part) => !(this.#isClosed && words.length > 0 && part.isIntersection()))
+      .filter((part) => !(this.#isClosed && words.length > 0 && this.#isAnyText(part)))
       .map((part) => this.#of(part))
     const all = [
       ...(words.length > 1 ? [{ enum: words.toSorted() }] : words.map((word) => ({ const: word }))),
@@ -195,15 +224,22 @@ class Maker {
     return all.length === 1 && all[0] !== undefined ? all[0] : { anyOf: all.toSorted(byText) }
   }
 
+  /** A text to which `Record<never, never>` is added makes editors list the words beside it; numbers with many places are an object, and a text on the wire. */
+  #isAnyText(type: TypeScript.Type): boolean {
+    if (!type.isIntersection()) return false
+    return type.aliasSymbol?.name === 'Decimal' || type.types.some(({ flags }) => flags & this.#ts.TypeFlags.String)
+  }
+
   #ofObject(type: TypeScript.ObjectType): Schema {
     if (this.#checker.isArrayType(type)) {
       const [item] = this.#checker.getTypeArguments(type as TypeScript.TypeReference)
       return { type: 'array', items: item === undefined ? {} : this.#of(item) }
     }
+    // A page may hand over functions, and objects of the language, which no form has.
+    if (type.getCallSignatures().length > 0) return {}
     const name = this.#nameOf(type)
     if (name === undefined) return this.#shapeOf(type)
-    // Numbers with many places are an object of the package's, and a text on the wire.
-    if (name === 'Decimal/Decimal') return { type: 'string' }
+    if (name.startsWith('/')) return {}
     if (this.schemas.$defs[name] === undefined) {
       // It may contain itself.
       this.schemas.$defs[name] = {}
@@ -215,13 +251,13 @@ class Maker {
   /** Its file and its name there; nothing for a type without name, and for one that depends on others. */
   #nameOf(type: TypeScript.ObjectType): string | undefined {
     const declared = type.symbol.declarations?.[0]
-    const isNamed = declared !== undefined && !this.#ts.isTypeLiteralNode(declared)
+    const isNamed = declared !== undefined && type.symbol.name !== '__type'
     if (!isNamed || ((type as TypeScript.TypeReference).typeArguments ?? []).length > 0) return undefined
-    const file = relative(join(FOLDER, 'cjs'), declared.getSourceFile().fileName).replace(/^resources\/|\.d\.ts$/g, '')
+    const file = declared.getSourceFile().fileName.replace(/^.*\/(?:cjs|dist)\/(?:resources\/)?|\.d\.ts$/g, '')
     return `${file}/${this.#checker.getFullyQualifiedName(type.symbol).replace(/^".*"\./, '')}`
   }
 
-  #shapeOf(type: TypeScript.ObjectType): Schema {
+  #shapeOf(type: TypeScript.Type): Schema {
     const index = this.#checker.getIndexInfosOfType(type)[0]
     if (index !== undefined) return { type: 'object', additionalProperties: this.#of(index.type) }
     const properties = this.#checker.getPropertiesOfType(type)

@@ -31,11 +31,13 @@ export class StripeJudge {
   readonly #declaration: Declaration
   readonly #requests: Validators
   readonly #answers: Validators
+  readonly #browser: Validators
 
   private constructor(declaration: Declaration) {
     this.#declaration = declaration
     this.#requests = new Validators(declaration.requests)
     this.#answers = new Validators(declaration.answers)
+    this.#browser = new Validators(declaration.browser)
   }
 
   /** Returns the one judge of this process: what it has compiled once serves all simulators. */
@@ -77,6 +79,32 @@ export class StripeJudge {
     const problems = this.#answers.problemsOf(`roots/${kind}`, answer)
     const inner = kind === 'event' ? this.judgeAnswer((answer['data'] as { object: Body }).object) : []
     return [...problems.map(({ param, message }) => `${kind} ${param}: ${message}`), ...inner]
+  }
+
+  /** Judges a call that a page makes to Stripe's script, by what it hands over. Returns what is wrong with it. */
+  judgeCall(call: string, given: unknown): string[] {
+    const whole = (given ?? {}) as Body
+    const isKey = /^pk_(?:test|live)_\w+$/.test(String(whole['key']))
+    switch (call) {
+      case 'Stripe':
+        return [
+          ...(isKey ? [] : ['Stripe: takes a publishable key']),
+          ...this.#callProblems(call, whole['settings'] ?? {}),
+        ]
+      case 'confirmSetup':
+        return [
+          ...(whole['redirect'] === 'if_required' ? [] : ['confirmSetup redirect: leaves the page']),
+          ...this.#callProblems(call, whole['confirmParams']),
+        ]
+      case 'handleNextAction':
+        return typeof whole['clientSecret'] === 'string' ? [] : ['handleNextAction clientSecret: is missing']
+      default:
+        return this.#callProblems(call, whole)
+    }
+  }
+
+  #callProblems(call: string, given: unknown): string[] {
+    return this.#browser.problemsOf(`roots/${call}`, given).map(({ param, message }) => `${call} ${param}: ${message}`)
   }
 
   /** `expand` names fields that are answered as an identifier, or as the object if it is asked for. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Book } from './stripe-book.ts'
+import { answerBrowser } from './stripe-browser.ts'
 import { perform } from './stripe-calls.ts'
 import { StripeConsole } from './stripe-console.ts'
 import { PACKAGE } from './stripe-declaration.ts'
@@ -184,7 +185,7 @@ export class StripeSimulator {
     const fault = this.faults.take(`${method} ${pathname}`)
     if (fault?.kind === 'cut in the request') return void request.socket.destroy()
     const body = await text(request).catch(() => undefined)
-    if (body === undefined) return
+    if (body === undefined || (await this.#serveBrowser(pathname, search, body, response, fault))) return
     const sent = {
       call: `${method} ${pathname}`,
       headers: request.headers,
@@ -198,6 +199,23 @@ export class StripeSimulator {
     response.writeHead(answer.status, answer.headers)
     if (fault?.kind !== 'cut in the answer') return void response.end(answer.body)
     response.write(answer.body.slice(0, answer.body.length / 2), () => request.socket.destroy())
+  }
+
+  /** Serves the script, its frames and what they ask. A fault takes the place of an answer, as it does of any other. */
+  async #serveBrowser(path: string, search: string, body: string, response: ServerResponse, fault: Fault | undefined) {
+    if (!/^\/(?:browser|endive)\//.test(path)) return false
+    if (fault?.kind === 'late') await fault.until
+    const instead = this.faults.insteadOf(fault)
+    if (instead === 'hang') return true
+    const answer = answerBrowser(path, search, body, {
+      judge: this.#judge,
+      bookOf: (key) => (this.#keys.get(key)?.isPublishable ? this.#keys.get(key)?.book : undefined),
+      books: [...this.#keys.values()].map(({ book }) => book),
+    })
+    this.problems.push(...(answer?.problems ?? []).map((one) => `in a page: ${one}`))
+    const { status, body: text, headers } = instead ?? answer ?? { status: 404, body: '', headers: {} }
+    response.writeHead(status, headers).end(text)
+    return true
   }
 
   async #answer(sent: Sent, fault: Fault | undefined): Promise<Answer | 'nothing' | 'hang'> {
