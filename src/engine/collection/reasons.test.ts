@@ -40,8 +40,9 @@ test('every class can be named', () => {
 })
 
 test.each([
-  ['R10', 'refunded_late'],
-  ['R11', 'refunded_late'],
+  // An unauthorised debit of ACH comes back late as a rule, and must not be made again.
+  ['R10', 'no_mandate'],
+  ['R11', 'no_mandate'],
   ['30', 'refunded_late'],
   ['36', 'refunded_late'],
   ['R01', 'insufficient_funds'],

@@ -120,7 +120,7 @@ describe('a batch', () => {
     const read = readNacha(Buffer.from(file.text, 'latin1'))
     expect(read).toMatchObject({
       kind: 'read',
-      day: '270104',
+      on: '2027-01-04',
       time: '1359',
       modifier: 'A',
       batches: [

@@ -4,7 +4,7 @@ import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
-import { ACH_SETTINGS, achSettingsProblem } from './ach-settings.ts'
+import { ACH_SETTINGS, achSettings, achSettingsProblem } from './ach-settings.ts'
 import { SEPA_SETTINGS } from './sepa-settings.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
@@ -49,6 +49,8 @@ export interface GatewayFacts {
   problemOf?: (settings: Readonly<Record<string, unknown>>) => { name: string; message: string } | undefined
   /** Bank days after a debit when a line of a downloaded file counts as paid without a word of the bank, unless Settings name others. */
   settlesAfterDays?: number
+  /** Of one whose bank answers by NACHA files: returns the company, in capitals, whose batches are its own. */
+  nachaCompany?: (settings: Readonly<Record<string, unknown>>) => string
   /** Its files differ by their place among those of their day. */
   countsFiles?: true
   /** Sources that pages of the capture widget may load for it alone: its own fields, and banks that ask for a confirmation (3-D Secure). */
@@ -159,6 +161,7 @@ export const ACH_FILE: GatewayFacts = {
   settlesAfterDays: 3,
   problemOf: achSettingsProblem,
   countsFiles: true,
+  nachaCompany: (settings) => achSettings(settings).company.id,
   // Banks want a file on the day before its debits, hours before the window of the Federal Reserve closes.
   batches: { calendar: 'fed', leadDays: 2, submitDays: 1, cutOff: '14:00' },
 }

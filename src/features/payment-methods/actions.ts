@@ -96,19 +96,32 @@ export const openNumber = (envelope: Envelope, account: AccountId, { id, number 
   number === null ? null : envelope.open(account, placeOf(id), number)
 
 /** Hashes a number for the account that keeps it, so that it is found again and two accounts cannot be compared. */
-export const numberHash = (envelope: Envelope, account: AccountId, { kind, number }: CheckedAccount): Buffer =>
-  envelope.keyedHash('bank number')(`${account} ${kind} ${number}`)
+export const numberHash = (
+  envelope: Envelope,
+  account: AccountId,
+  { kind, number }: Pick<CheckedAccount, 'kind' | 'number'>,
+): Buffer => envelope.keyedHash('bank number')(`${account} ${kind} ${number}`)
+
+/** Seals the number of a bank account for its row, with all by which it is recognised. */
+export const sealedNumber = (
+  envelope: Envelope,
+  account: AccountId,
+  id: Id,
+  checked: Pick<CheckedAccount, 'kind' | 'number'>,
+) => ({
+  lastFour: checked.number.slice(-4),
+  number: envelope.seal(account, placeOf(id), checked.number),
+  numberHash: numberHash(envelope, account, checked),
+})
 
 function sealedAccount(envelope: Envelope, account: AccountId, id: Id, checked: CheckedAccount, body: BankAccountBody) {
-  const { kind, number, branchCode, routingNumber, bic } = checked
+  const { kind, branchCode, routingNumber, bic } = checked
   return {
     kind,
     branchCode,
     routingNumber,
     bic,
-    lastFour: number.slice(-4),
-    number: envelope.seal(account, placeOf(id), number),
-    numberHash: numberHash(envelope, account, checked),
+    ...sealedNumber(envelope, account, id, checked),
     accountType: body.AccountType,
     accountHolder: body.AccountHolder,
     bank: body.Bank,

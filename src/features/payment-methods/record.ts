@@ -29,10 +29,11 @@ export async function recordMethod(
   context: RequestContext,
   type: EventType & `payment_method.${string}`,
   id: Id,
+  reason: string | null = null,
 ): Promise<MethodView> {
   const method = await findMethod(tx, tx.account, id)
   assert(method, `payment method ${id} exists`)
   const row = fullView(method)
-  await recordChange(tx, context, methodKind, { type, row, customerId: row.customerId })
+  await recordChange(tx, context, methodKind, { type, row, customerId: row.customerId, reason })
   return row
 }

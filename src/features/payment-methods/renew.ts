@@ -1,13 +1,14 @@
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import type { StoredCard } from '../gateways/contract.ts'
-import type { OnMethodChanged } from './actions.ts'
-import { listCardsByToken, lockMethod, type StoredMethod, updateCard } from './queries.ts'
+import { numberHash, type OnMethodChanged, openNumber, sealedNumber } from './actions.ts'
+import { listCardsByToken, lockMethod, type StoredMethod, updateBankAccount, updateCard } from './queries.ts'
 import { recordMethod } from './record.ts'
 
-/** Cards that their gateway has changed on its own, because the bank issued the card anew. */
+/** Cards that their gateway has changed on its own, because the bank issued the card anew; accounts that their bank corrects in answer to a debit. */
 
 const isAsStored = (method: StoredMethod, card: StoredCard): boolean =>
   method.gatewayToken === card.token &&
@@ -45,4 +46,58 @@ export async function renewCards(
     await onMethodChanged(tx, context, { ...method, ...renewed })
   }
   return found.length
+}
+
+/** Parts of an ach account that its bank corrects; those that are undefined stay. */
+export interface AccountCorrection {
+  account?: string
+  routing?: string
+  isSavings?: boolean
+}
+
+const SAVINGS = 'Savings'
+const CHECKING = 'Checking'
+
+/** Returns the fields of an account after a correction; `number` is null where it stays. */
+function corrected(method: StoredMethod, present: string | null, { account, routing, isSavings }: AccountCorrection) {
+  const isOtherType = isSavings !== undefined && isSavings !== (method.accountType === SAVINGS)
+  return {
+    number: account === undefined || account === present ? null : account,
+    routingNumber: routing ?? method.routingNumber,
+    accountType: isOtherType ? (isSavings ? SAVINGS : CHECKING) : method.accountType,
+  }
+}
+
+/** Returns whether a method has the number that a correction brings: it has followed already. */
+export const isAccountOf = (
+  envelope: Envelope,
+  account: AccountId,
+  method: StoredMethod,
+  correction: AccountCorrection,
+): boolean =>
+  correction.account !== undefined &&
+  method.numberHash !== null &&
+  numberHash(envelope, account, { kind: 'ach', number: correction.account }).equals(method.numberHash)
+
+/**
+ * Writes a correction to a locked ach account. Rule: it is the same account of the same payer, so it keeps its mandate and its state, also in a batch
+ * that is being built. The event has the code of the bank, and the old number masked; what is right already changes nothing.
+ */
+export async function correctBankAccount(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  method: StoredMethod,
+  { code, ...correction }: AccountCorrection & { code: string },
+): Promise<void> {
+  const { number, routingNumber, accountType } = corrected(method, openNumber(envelope, tx.account, method), correction)
+  if (number === null && routingNumber === method.routingNumber && accountType === method.accountType) return
+  const sealed = number === null ? {} : sealedNumber(envelope, tx.account, method.id, { kind: 'ach', number })
+  await updateBankAccount(tx, { ...method, ...sealed, routingNumber, accountType })
+  const was = [
+    number !== null && `AccountNumber was …${method.lastFour}`,
+    routingNumber !== method.routingNumber && `RoutingNumber was …${(method.routingNumber ?? '').slice(-4)}`,
+    accountType !== method.accountType && `AccountType was ${method.accountType}`,
+  ].filter((part) => part !== false)
+  await recordMethod(tx, context, 'payment_method.updated', method.id, `${code}: ${was.join(', ')}.`)
 }

@@ -5,6 +5,7 @@ import { renewLease } from '../../platform/database/lease.ts'
 import type { PartLine, ResultLine, StatusLine } from '../../platform/iso20022/result-lines.ts'
 import { applyLineResults, type ResultOutcome } from '../batches/results.ts'
 import { lockCustomers } from '../customers/queries.ts'
+import { applyChange } from './apply-change.ts'
 import { sendBookings } from './booking-queries.ts'
 import { fileBusy, type Reading } from './deps.ts'
 import { endPayment } from './end-payment.ts'
@@ -12,6 +13,7 @@ import { factsOfNamed, namedIn } from './facts.ts'
 import { findKnown } from './known.ts'
 import { applyFirstResults, resultOfRejection } from './line-results.ts'
 import { listToCredit, listToEnd, type PaymentOfBatch } from './match-queries.ts'
+import type { LineOfFile } from './nacha.ts'
 import { LinePortion } from './portion.ts'
 import { getFileProgress, sendLineBegun } from './progress-queries.ts'
 import { isAboutBatch, paymentIdOf } from './references.ts'
@@ -31,8 +33,11 @@ import { findAnswered } from './sums.ts'
 /** Payments of a batch that get their result in one transaction. */
 const PAYMENTS_AT_ONCE = 50
 
-/** Applies lines. If one of them cannot be applied after all, each is applied individually, and that one is listed. */
-export async function applyLines(reading: Reading, lines: readonly ResultLine[]): Promise<void> {
+/** Applies lines, or one that corrects an account. If one of them cannot be applied after all, each is applied individually, and that one is listed. */
+export async function applyLines(reading: Reading, all: readonly LineOfFile[]): Promise<void> {
+  const [corrects] = all
+  if (corrects?.kind === 'change') return inTransaction(reading, (tx) => applyChange(tx, reading, corrects))
+  const lines = all.filter((line) => line.kind !== 'change')
   const [first] = lines
   if (first && first.kind !== 'over' && isAboutBatch(reading.context.account.id, first))
     return applyToBatch(reading, first, lines)

@@ -14,7 +14,8 @@ export interface CheckedFile {
 export const listFilePage = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<CheckedFile>(sql`
     select f.result_file_id as "id", f.matched, f.applied, f.unmatched,
-           (select count(*)::integer from result_lines l where l.account_id = ${account} and l.result_file_id = f.result_file_id) as "lineCount"
+           (select count(*)::integer from result_lines l where l.account_id = ${account} and l.result_file_id = f.result_file_id
+               and not (l.is_change and l.state = 'applied')) as "lineCount"
       from result_files f
      where f.account_id = ${account} and f.finished_at is not null and f.result_file_id > ${after}
      order by f.result_file_id limit ${limit}`)

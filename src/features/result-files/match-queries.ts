@@ -49,6 +49,24 @@ export const listSentPayments = async (tx: Transaction, ids: readonly Id[]): Pro
     return: keptOf(returnOn, returnFileId, hasReturnChanged),
   }))
 
+/** Debit that left for a gateway, by the trace of its entry. */
+export interface TracedPayment {
+  trace: string
+  id: Id
+  actionDate: IsoDate
+}
+
+/** Lists for each trace the newest debit of a gateway that has it: traces come round after 10,000 batches. */
+export const listByTrace = (db: Queryable, account: AccountId, gatewayId: Id, traces: readonly string[]) =>
+  db.rows<TracedPayment>(sql`
+    select asked.trace, found.payment_id as "id", found.action_date as "actionDate"
+      from unnest(${arrayLiteral(traces)}::text[]) as asked (trace)
+     cross join lateral (
+       select l.payment_id, b.action_date from batch_lines l
+         join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id and b.gateway_id = ${gatewayId} and ${LEFT}
+        where l.account_id = ${account} and l.sent_trace = asked.trace
+        order by b.batch_id desc limit 1) found`)
+
 /** Lists the customers of payments, whose locks come before what is read of the payments. */
 export const listCustomersOfPayments = (tx: Transaction, ids: readonly Id[]): Promise<CustomerId[]> =>
   tx.values<CustomerId>(sql`

@@ -28,6 +28,8 @@ export interface ResultFile extends Omit<Counts, 'payments'> {
   otherAccounts: number | null
   /** Entries without a status, which were passed over. */
   statusMissing: number | null
+  /** Lines whose blanks at the end were cut off, and that were filled up again; null of files that have no lines of a length. */
+  linesPadded: number | null
   id: Id
   gatewayId: Id
   /** Null of a report of a gateway. */
@@ -46,7 +48,7 @@ const fileColumns = (account: AccountId): Fragment => fragment`
   f.result_file_id as "id", f.gateway_id as "gatewayId", f.sha256, f.format, f.lines_done as "linesDone", f.finished_at is not null as "isFinished",
   f.is_to_be_sent_again as "isToBeSentAgain",
   f.matched, f.applied, f.already_known as "alreadyKnown", f.unmatched, f.payments,
-  f.other_accounts as "otherAccounts", f.status_missing as "statusMissing",
+  f.other_accounts as "otherAccounts", f.status_missing as "statusMissing", f.lines_padded as "linesPadded",
   (select count(*)::integer from result_lines l
     where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') as "open"`
 
@@ -89,14 +91,15 @@ export const countResultFiles = (db: Queryable, account: AccountId, filter: File
 
 export type NewFile = Pick<
   ResultFile,
-  'gatewayId' | 'sha256' | 'format' | 'unmatched' | 'otherAccounts' | 'statusMissing' | 'isFinished'
+  'gatewayId' | 'sha256' | 'format' | 'unmatched' | 'otherAccounts' | 'statusMissing' | 'linesPadded' | 'isFinished'
 >
 
 export const insertResultFile = (tx: Transaction, file: NewFile, now: Instant): Promise<Id> =>
   tx.value<Id>(sql`
-    insert into result_files (account_id, gateway_id, sha256, format, created_at, unmatched, payments, other_accounts, status_missing, finished_at)
+    insert into result_files (account_id, gateway_id, sha256, format, created_at, unmatched, payments, other_accounts, status_missing,
+      lines_padded, finished_at)
     values (${tx.account}, ${file.gatewayId}, ${file.sha256}, ${file.format}, ${now}, ${file.unmatched}, ${file.sha256 === null ? null : 0},
-            ${file.otherAccounts}, ${file.statusMissing}, ${file.isFinished ? now : null}) returning result_file_id as "id"`)
+            ${file.otherAccounts}, ${file.statusMissing}, ${file.linesPadded}, ${file.isFinished ? now : null}) returning result_file_id as "id"`)
 
 export const finishResultFile = (tx: Transaction, id: Id, now: Instant) =>
   tx.rows(sql`
@@ -132,7 +135,7 @@ export interface ShownLine extends ListedLine {
 const lineColumns = (account: AccountId): Fragment => fragment`
   l.result_line_id as "id", l.result_file_id as "fileId",
   (select f.gateway_id from result_files f where f.account_id = ${account} and f.result_file_id = l.result_file_id) as "gatewayId",
-  l.kind, l.dated, l.amount_minor as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", l.state, l.is_credit as "isCredit",
+  case when l.is_change then 'change' else l.kind end as "kind", l.dated, l.amount_minor as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", l.state, l.is_credit as "isCredit",
   l.entry_minor as "entryMinor", l.same_as as "sameAs", l.payment_id as "paymentId", l.invoice_id as "invoiceId"`
 
 /** Lists the lines of a file in the order of the file; undefined bounds nothing. */
@@ -167,24 +170,33 @@ export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & {
   isSum: boolean
   isStatus: boolean
   batchId: Id | null
+  /** It has changed something, and waits for nobody. */
+  isApplied?: boolean
 }
 
 export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly NewLine[], now: Instant): void {
   if (lines.length === 0) return
+  // Programs that know no changes read these as others.
+  const kinds = lines.map(({ kind, isApplied }) => ({
+    kind: kind === 'change' ? 'other' : kind,
+    isChange: kind === 'change',
+    state: isApplied ? 'applied' : 'open',
+  }))
   const bytes = (key: 'sealedTexts' | 'likeness' | 'referenceLikeness' | 'entryKey') =>
     byteas(lines.map((line) => line[key]))
   tx.send(
     ofQuery(sql`
     insert into result_lines (account_id, result_file_id, created_at, result_line_id, kind, dated, amount_minor, currency, code, sealed_texts,
-      is_credit, entry_minor, likeness, has_bank_reference, reference_likeness, entry_key, is_sum, is_status, batch_id, same_as, payment_id, invoice_id)
+      is_credit, entry_minor, likeness, has_bank_reference, reference_likeness, entry_key, is_sum, is_status, batch_id, same_as, payment_id, invoice_id,
+      is_change, state)
     select ${tx.account}, ${fileId}, ${now}::timestamptz, * from unnest(
-      ${bigints(lines, 'id')}::bigint[], ${column(lines, 'kind')}::text[], ${dates(lines, 'dated')}::date[],
+      ${bigints(lines, 'id')}::bigint[], ${column(kinds, 'kind')}::text[], ${dates(lines, 'dated')}::date[],
       ${bigints(lines, 'amountMinor')}::bigint[], ${column(lines, 'currency')}::text[], ${column(lines, 'code')}::text[],
       ${bytes('sealedTexts')}::bytea[], ${column(lines, 'isCredit')}::boolean[], ${bigints(lines, 'entryMinor')}::bigint[],
       ${bytes('likeness')}::bytea[], ${column(lines, 'hasBankReference')}::boolean[], ${bytes('referenceLikeness')}::bytea[],
       ${bytes('entryKey')}::bytea[], ${column(lines, 'isSum')}::boolean[], ${column(lines, 'isStatus')}::boolean[],
       ${bigints(lines, 'batchId')}::bigint[], ${bigints(lines, 'sameAs')}::bigint[], ${bigints(lines, 'paymentId')}::bigint[],
-      ${bigints(lines, 'invoiceId')}::bigint[])`),
+      ${bigints(lines, 'invoiceId')}::bigint[], ${column(kinds, 'isChange')}::boolean[], ${column(kinds, 'state')}::text[])`),
   )
 }
 

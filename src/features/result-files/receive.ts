@@ -7,7 +7,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { type Lease, releaseLease, takeLease, underLease } from '../../platform/database/lease.ts'
 import { endingAfter } from '../../platform/database/until-aborted.ts'
 import { checkResultFile } from '../../platform/iso20022/read.ts'
-import type { CheckedResultFile } from '../../platform/iso20022/result-lines.ts'
+import type { CheckedResultFile, ResultLine } from '../../platform/iso20022/result-lines.ts'
 import { UnreadableFile } from '../../platform/iso20022/unreadable.ts'
 import { adapterOf } from '../gateways/call.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
@@ -15,6 +15,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { linesAgain } from './again.ts'
 import { beginSecondReading } from './again-queries.ts'
 import { fileBusy, type ResultDeps } from './deps.ts'
+import { type CheckedFileOfBank, checkNacha, type LineOfFile } from './nacha.ts'
 import { findFileByHash, findResultFile, insertResultFile, type NewFile, type ResultFile } from './queries.ts'
 import { batchTokenOf, paymentIdOf } from './references.ts'
 import { workThrough } from './work-through.ts'
@@ -46,19 +47,39 @@ export async function receiveFile(
   const sha256 = createHash('sha256').update(bytes).digest()
   const known = await findFileByHash(deps.db.reader(account), account, gatewayId, sha256)
   if (known?.isFinished && !known.isToBeSentAgain) return { file: known, isNew: false }
-  const iban = accountOf(deps, context, gateway)
-  const checked = await checkFile(bytes, { account, iban, gone: deps.about?.gone })
-  const { format, otherAccounts, statusMissing } = checked
-  const begun = await begin(deps, context, { gatewayId, sha256, format, otherAccounts, statusMissing })
+  const checked = await checkFor(deps, context, gateway, bytes)
+  const { format, otherAccounts, statusMissing, linesPadded = null } = checked
+  const begun = await begin(deps, context, { gatewayId, sha256, format, otherAccounts, statusMissing, linesPadded })
   if (!begun.lease) return { file: begun.file, isNew: false }
   deps.about?.isAbout(String(begun.file.id))
   const portioned = { ...deps, db: endingAfter(deps.db, deps.about?.gone, PORTION_GRACE_MS) }
   const { isFinished: isAgain } = begun.file
   const reading = { deps: portioned, context, gateway, file: begun.file, lease: begun.lease, isAgain }
   const file = await underLease(deps.db, account, begun.lease, async () =>
-    workThrough(reading, isAgain ? await linesAgain(reading, checked) : checked.lines()),
+    workThrough(
+      reading,
+      isAgain ? await linesAgain(reading, { lines: () => withoutChanges(checked.lines()) }) : checked.lines(),
+    ),
   )
   return { file, isNew: !isAgain }
+}
+
+/** Reads all of a file in the format of its gateway and changes nothing; throws what stands against it. */
+function checkFor(
+  deps: ResultDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  bytes: Buffer,
+): Promise<CheckedFileOfBank> {
+  const gone = deps.about?.gone
+  const { nachaCompany } = gatewayFactsOf(gateway.type)
+  if (nachaCompany) return checkNacha(deps, context, { gateway, companyOf: nachaCompany }, bytes)
+  return checkFile(bytes, { account: context.account.id, iban: accountOf(deps, context, gateway), gone })
+}
+
+/** Yields the lines that programs before 0.1.0 knew. */
+function* withoutChanges(read: Iterable<readonly LineOfFile[]>): Generator<readonly ResultLine[], void, undefined> {
+  for (const lines of read) yield lines.filter((line) => line.kind !== 'change')
 }
 
 /** Returns the IBAN of the account that a gateway collects for; null where it has none. */

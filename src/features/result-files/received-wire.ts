@@ -39,6 +39,7 @@ export function ofArchive({ sha256, files }: ReceivedArchive): Received {
     unmatched: sum(({ unmatched }) => unmatched),
     otherAccounts: sum(({ otherAccounts }) => otherAccounts),
     statusMissing: sum(({ statusMissing }) => statusMissing),
+    linesPadded: sum(({ linesPadded }) => linesPadded),
     files,
   }
 }

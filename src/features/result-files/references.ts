@@ -108,7 +108,7 @@ export function likenessOf(line: ResultLine, kind: LineKind, remainder: Remainde
 const accountOf = (entry: BankEntry, gatewayId: Id): string => plainAccount(entry.account) ?? `gateway ${gatewayId}`
 
 /**
- * Returns the text of one booking by its real reference, direction, amount, currency and day; null if its bank gives no reference. `named` is
+ * Returns the text of one booking by its real reference, direction, amount, currency and, unless it is unique, day; null if its bank gives no reference. `named` is
  * the payment or batch that it names: it is another booking of the same money for one that names nothing.
  */
 export function bookingKeyOf(
@@ -125,7 +125,7 @@ export function bookingKeyOf(
     bankReference,
     isCredit,
     ...moneyOf(amount),
-    entry.on,
+    line.kind === 'part' && line.isReferenceUnique ? null : entry.on,
     named,
   ])
 }

@@ -35,7 +35,7 @@ const tag = introduced('Result files', 'Files of banks and gateways that tell wh
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024
 const ZIP_TYPES = ['application/zip', 'application/x-zip-compressed']
-const FILE_TYPES = ['application/xml', 'text/xml', 'application/octet-stream', ...ZIP_TYPES]
+const FILE_TYPES = ['application/xml', 'text/xml', 'text/plain', 'application/octet-stream', ...ZIP_TYPES]
 
 const LINES_AT_ONCE = 200
 
@@ -97,7 +97,7 @@ const writing = (deps: Deps): Operation[] => [
     path: '/v1/resultfiles',
     tag,
     summary:
-      'Read a result file of a bank (pain.002, camt.052, camt.053, camt.054), or a ZIP archive of several, and apply what it matches; the same bytes again change nothing',
+      'Read a result file of a bank (pain.002, camt.052, camt.053, camt.054; NACHA of an ach-file gateway), or a ZIP archive of several, and apply what it matches; the same bytes again change nothing',
     rawBody: { types: FILE_TYPES, bytesMax: FILE_BYTES_MAX },
     query: GatewayQuery,
     success: {
@@ -105,7 +105,9 @@ const writing = (deps: Deps): Operation[] => [
       schema: receivedShape.schema,
       unchanged: 'Nothing was new: the answer of the first time',
     },
-    refusals: { 409: 'The gateway reads no files, or no statement of the file is of its CreditorIBAN' },
+    refusals: {
+      409: 'The gateway reads no files, or no statement of the file is of its CreditorIBAN, no batch of its CompanyID',
+    },
     longKind: 'bank_file',
     endsWithCaller: true,
     refusal: fileBusy,

@@ -13,7 +13,7 @@ import { drawLineIds, insertResultFile, type NewLine, sendListedLines } from './
 /** Format of what is listed of a report of a gateway. */
 const EVENT = 'event'
 /** A report has no statements. */
-const NOT_COUNTED = { otherAccounts: null, statusMissing: null }
+const NOT_COUNTED = { otherAccounts: null, statusMissing: null, linesPadded: null }
 /** Makes the function that lists a report that could not be applied, as a file of one line. */
 export const unappliedReports =
   (deps: Pick<GatewayDeps, 'envelope'>) =>

@@ -25,15 +25,21 @@ import { LINE_KINDS, LINE_STATES } from './kinds.ts'
 
 const warningShape = outObject(
   {
-    Code: outText('status_missing: entries without a status, which count as not booked'),
-    Count: outInteger('How often it was passed over.'),
+    Code: outText(
+      'status_missing: entries without a status, which count as not booked; line_padded: lines of a NACHA file whose blanks at the end were cut off',
+    ),
+    Count: outInteger('How often it was found.'),
   },
   'ResultFileWarning',
 )
 
-export const warningsOf = ({ statusMissing }: Pick<ResultFile, 'statusMissing'>) => {
+export const warningsOf = ({ statusMissing, linesPadded }: Pick<ResultFile, 'statusMissing' | 'linesPadded'>) => {
   if (statusMissing === null) return null
-  return statusMissing === 0 ? [] : [{ Code: 'status_missing', Count: statusMissing }]
+  const found = [
+    { Code: 'status_missing', Count: statusMissing },
+    { Code: 'line_padded', Count: linesPadded ?? 0 },
+  ]
+  return found.filter(({ Count }) => Count > 0)
 }
 
 /** Facts that a file, or an archive of several, answers of its bytes and its lines. */
@@ -48,6 +54,7 @@ export type CountedFile = Pick<
   | 'unmatched'
   | 'otherAccounts'
   | 'statusMissing'
+  | 'linesPadded'
 >
 
 /** File of an archive: what came of it, or the code and message with which it was refused. */
@@ -55,13 +62,17 @@ export const archivedFileShape = outObject(
   {
     Name: outText('As the archive has it'),
     resultFileID: orNull(outId('Null of a file that was refused, as are the next eight')),
-    Format: orNull(outText('The message and its version, as camt.053.001.08; null of a file that was refused.')),
+    Format: orNull(
+      outText('The message and its version, as camt.053.001.08, or nacha; null of a file that was refused.'),
+    ),
     Matched: orNull(outInteger('How many of its lines belong to a payment.')),
     Applied: orNull(outInteger('How many of its lines changed something automatically.')),
     Payments: orNull(outInteger('How many different payments it changed.')),
     AlreadyKnown: orNull(outInteger('How many of its lines said what an earlier file had said.')),
     Unmatched: orNull(outInteger('How many of its lines belong to no payment.')),
-    OtherAccounts: orNull(outInteger('Statements of other accounts, which were passed over.')),
+    OtherAccounts: orNull(
+      outInteger('Statements of other accounts, or batches of other companies, which were passed over.'),
+    ),
     Warnings: described(
       orNull(outList(warningShape)),
       'Everything that was passed over because of a fault of the file; null where it was not counted.',
@@ -77,7 +88,7 @@ export const countColumns = {
     orNull(outText('Of its bytes, in hex; null of a report of a gateway')),
     ({ sha256 }: CountedFile) => sha256?.toString('hex') ?? null,
   ],
-  Format: [outText('As camt.053.001.08, or event, or zip'), ({ format }: CountedFile) => format],
+  Format: [outText('As camt.053.001.08, or nacha, event or zip'), ({ format }: CountedFile) => format],
   Matched: [outInteger('How many of its lines belong to a payment.'), ({ matched }: CountedFile) => matched],
   Applied: [
     outInteger('How many of its lines changed something automatically.'),
@@ -90,7 +101,7 @@ export const countColumns = {
   ],
   Unmatched: [outInteger('How many of its lines belong to no payment.'), ({ unmatched }: CountedFile) => unmatched],
   OtherAccounts: [
-    orNull(outInteger('Statements of other accounts, which were passed over')),
+    orNull(outInteger('Statements of other accounts, or batches of other companies, which were passed over')),
     ({ otherAccounts }: CountedFile) => otherAccounts,
   ],
   Warnings: [
@@ -134,7 +145,10 @@ export type OpenedLine = ShownLine & LineTexts
 const lineColumns = {
   lineID: [outId(identifies('line of the result file')), ({ id }: ListedLine) => id],
   Kind: [
-    outWord(LINE_KINDS, 'What the line says: a debit came back, money came in, or something else.'),
+    outWord(
+      LINE_KINDS,
+      'What the line says: a debit came back, money came in, a bank corrects an account, or something else.',
+    ),
     ({ kind }: ListedLine) => kind,
   ],
 } as const

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { releaseLease } from '../../platform/database/lease.ts'
-import type { ResultLine } from '../../platform/iso20022/result-lines.ts'
 import { recordChange } from '../events/record.ts'
 import { finishSecondReading } from './again-queries.ts'
 import { applyLines } from './apply.ts'
 import { fileBusy, type Reading } from './deps.ts'
 import { findResultFile, finishResultFile, type ResultFile } from './queries.ts'
 import { resultFileKind } from './record.ts'
+import type { LineOfFile } from './nacha.ts'
 import { isAboutBatch, paymentIdOf } from './references.ts'
 
 /** Working through the lines of a file that was read before, in portions that each go on where the last one ended. */
@@ -18,7 +18,7 @@ const PORTION = 500
 const PAYMENTS_OF_PORTION = 50
 
 /** Works through a file, from where it was left on, and finishes it. */
-export async function workThrough(reading: Reading, lines: Iterable<readonly ResultLine[]>): Promise<ResultFile> {
+export async function workThrough(reading: Reading, lines: Iterable<readonly LineOfFile[]>): Promise<ResultFile> {
   const { deps, context, file, lease } = reading
   let done = file.linesDone
   for (const portion of portionsOfLines(lines, context.account.id, done)) {
@@ -39,15 +39,15 @@ export async function workThrough(reading: Reading, lines: Iterable<readonly Res
 }
 
 /**
- * Yields the lines of a file in portions, without those that are done. A line about a whole batch begins a portion and ends it, together with what
+ * Yields the lines of a file in portions, without those that are done. A line about a whole batch, or that corrects an account, begins a portion and ends it, together with what
  * is over its entry: that is never parted from the last part of the entry.
  */
 export function* portionsOfLines(
-  read: Iterable<readonly ResultLine[]>,
+  read: Iterable<readonly LineOfFile[]>,
   account: AccountId,
   done: number,
-): Generator<readonly ResultLine[], void, undefined> {
-  let portion: ResultLine[] = []
+): Generator<readonly LineOfFile[], void, undefined> {
+  let portion: LineOfFile[] = []
   let payments = 0
   let isAlone = false
   let place = 0
@@ -55,7 +55,7 @@ export function* portionsOfLines(
     for (const line of lines) {
       place += 1
       if (place <= done) continue
-      const isWhole = isAboutBatch(account, line)
+      const isWhole = line.kind === 'change' || isAboutBatch(account, line)
       const isFull = isAlone || isWhole || portion.length >= PORTION || payments >= PAYMENTS_OF_PORTION
       if (portion.length > 0 && isFull && line.kind !== 'over') {
         yield portion
@@ -64,7 +64,8 @@ export function* portionsOfLines(
       }
       if (line.kind !== 'over') isAlone = isWhole
       portion.push(line)
-      if (line.kind !== 'over' && paymentIdOf(account, line.references) !== null) payments += 1
+      if (line.kind !== 'over' && line.kind !== 'change' && paymentIdOf(account, line.references) !== null)
+        payments += 1
     }
   if (portion.length > 0) yield portion
 }

@@ -88,6 +88,8 @@ export interface PartLine {
   name: string | null
   /** Remittance information, or else what the bank adds. */
   text: string | null
+  /** Its bank's reference names this one booking for good, whatever the day of the file that has it. */
+  isReferenceUnique?: true
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isRoutingNumber } from '../../kernel/bank-numbers.ts'
+import { isDate, type IsoDate } from '../../kernel/calendar.ts'
 import {
   bankOf,
   BATCH_CONTROL,
@@ -67,8 +68,8 @@ export interface AchBatchRead {
 export interface AchFileRead {
   destination: string
   origin: string
-  /** YYMMDD and hhmm, as they stand in the file. */
-  day: string
+  on: IsoDate
+  /** hhmm, as it stands in the file. */
   time: string
   modifier: string
   batches: AchBatchRead[]
@@ -260,7 +261,10 @@ class Reader {
   }
 }
 
-function readLines(lines: readonly string[]): AchFileRead {
+/** Lines between two moments at which others may come to their turn. */
+const LINES_A_TURN = 2_000
+
+function* readLines(lines: readonly string[]): Generator<undefined, AchFileRead, undefined> {
   let paddedCount = 0
   const lineAt = (index: number): string => {
     const line = lines[index] as string
@@ -278,6 +282,7 @@ function readLines(lines: readonly string[]): AchFileRead {
   const reader = new Reader()
   let batches: AchBatchRead[] | undefined
   for (let index = 1; index < lines.length; index++) {
+    if (index % LINES_A_TURN === 0) yield
     const line = lineAt(index)
     if (batches) {
       if (line !== FILLER) refuse(index + 1, 'record type', 'a record stands after the file control')
@@ -289,7 +294,7 @@ function readLines(lines: readonly string[]): AchFileRead {
   return {
     destination: text(header, FILE_HEADER.destination),
     origin: text(header, FILE_HEADER.origin),
-    day: text(header, FILE_HEADER.day),
+    on: dayIn(header),
     time: text(header, FILE_HEADER.time),
     modifier: text(header, FILE_HEADER.modifier),
     batches,
@@ -297,13 +302,32 @@ function readLines(lines: readonly string[]): AchFileRead {
   }
 }
 
-/** Reads a file from its bytes. Rule: each counts; what is not of ASCII, too long, without header or control, or does not add up is refused. */
-export function readNacha(bytes: Buffer): AchReading {
+/** Returns the day of a file, whose year has two digits. */
+function dayIn(header: string): IsoDate {
+  const [, year, month, day] = /^(\d\d)(\d\d)(\d\d)$/.exec(cut(header, FILE_HEADER.day)) ?? []
+  const on = `20${year}-${month}-${day}`
+  return isDate(on) ? on : refuse(1, 'file creation date', 'it is no day')
+}
+
+/**
+ * Reads a file from its bytes, as it is iterated over. Rule: each byte counts; what is not of ASCII, too long, without header or control, or does not
+ * add up is refused.
+ */
+export function* nachaReading(bytes: Buffer): Generator<undefined, AchReading, undefined> {
   try {
-    return { kind: 'read', ...readLines(recordsOf(bytes.toString('latin1'))) }
+    return { kind: 'read', ...(yield* readLines(recordsOf(bytes.toString('latin1')))) }
   } catch (error) {
     if (error instanceof Refused) return { kind: 'refused', ...error.facts }
     throw error
+  }
+}
+
+/** Reads a file from its bytes at once, see `nachaReading`. */
+export function readNacha(bytes: Buffer): AchReading {
+  const reading = nachaReading(bytes)
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done) return value
   }
 }
 
