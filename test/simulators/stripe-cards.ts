@@ -13,6 +13,8 @@ export interface Card {
   dispute?: { reason: string; isEnquiry: boolean }
   /** Refunds of its charges are pending first, or fail after they succeeded; the simulator's clock or its console brings that. */
   refunds?: 'later' | 'fail'
+  /** Ten days after a charge its money is given back at the console, or half of it, or the card is removed there. */
+  later?: 'refunded' | 'half refunded' | 'removed'
   /** Charges are `processing` until the console settles them. */
   settlesLater?: boolean
 }
@@ -40,6 +42,10 @@ const OTHERS: Record<string, Omit<Card, 'number' | 'brand'>> = {
   '4000000000001976': { dispute: { reason: 'fraudulent', isEnquiry: true } },
   '4000000000007726': { refunds: 'later' },
   '4000000000005126': { refunds: 'fail' },
+  // Stripe has no numbers for these; they are those of this project's sandbox.
+  '4000000000003162': { later: 'refunded' },
+  '4000000000005563': { later: 'half refunded' },
+  '4000000000006116': { later: 'removed' },
 }
 
 /** Names of Stripe's test payment methods, which an API call may use in place of a number. */

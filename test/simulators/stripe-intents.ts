@@ -4,12 +4,13 @@ import { find, idOf } from './stripe-book.ts'
 import { codeOf, isNumber, type Card } from './stripe-cards.ts'
 import { refused, StripeRefusal } from './stripe-error.ts'
 import { newCharge, newPaymentIntent, newSetupIntent } from './stripe-objects.ts'
-import { openDispute } from './stripe-money.ts'
+import { openDispute, refundCharge } from './stripe-money.ts'
 
 /** Intents and how they come to their end: charges, cards that are stored, and the challenges of banks on the way. */
 
 const LEAST_AMOUNT = 50
 const GREATEST_AMOUNT = 99_999_999
+const LATER_SECONDS = 10 * 86_400
 /** Stripe's fee, which is in no amount of a charge. */
 const feeOf = (amount: number) => Math.round(amount * 0.029) + 30
 
@@ -139,9 +140,20 @@ export function settle(book: Book, intent: Stripe.PaymentIntent, method: Stripe.
   Object.assign(intent, { status: 'succeeded', amount_received: amount, latest_charge: charge.id, processing: null })
   book.emit('charge.succeeded', charge)
   book.emit('payment_intent.succeeded', intent)
-  const { dispute } = book.cardOf(method)
+  const { dispute, later } = book.cardOf(method)
   if (dispute) book.byItself(() => openDispute(book, charge, dispute))
+  if (later) book.clock.at(book.clock.now() + LATER_SECONDS, () => book.byItself(() => comeTrue(book, charge, later)))
   return intent
+}
+
+/** Does what a person at the console does later to a charge of some cards. */
+function comeTrue(book: Book, charge: Stripe.Charge, later: NonNullable<Card['later']>): void {
+  const method = book.methods.get(charge.payment_method ?? '')
+  if (later !== 'removed') {
+    refundCharge(book, charge, { amount: later === 'refunded' ? charge.amount : Math.floor(charge.amount / 2) })
+  } else if (method !== undefined && method.customer !== null) {
+    book.detach(method)
+  }
 }
 
 /** Writes a refused charge into the book, and returns the refusal to throw. */

@@ -208,6 +208,19 @@ describe('money that goes back', () => {
     expect((await refusalOf(stripe.refunds.create({ payment_intent: other }))).code).toBe('charge_disputed')
   })
 
+  test('is given back at the console ten days later, whole or half, or the card is removed, by the numbers of the sandbox', async () => {
+    const [whole, half, gone] = ['4000000000003162', '4000000000005563', '4000000000006116'].map((number) =>
+      side.console.addCard(number),
+    )
+    const charges = [await charge(whole!), await charge(half!, 901), await charge(gone!)]
+    simulator.advance(10 * 86_400)
+    const refunds = await Promise.all(charges.map(({ id }) => stripe.refunds.list({ payment_intent: id })))
+    expect(refunds.map(({ data }) => data.map(({ amount, metadata }) => [amount, metadata]))).toEqual([
+      ...[[[11_500, {}]], [[450, {}]], []],
+    ])
+    expect((await stripe.paymentMethods.retrieve(gone!.method)).customer).toBeNull()
+  })
+
   test('may be pending, and may fail after it succeeded', async () => {
     const { id: late } = await charge(side.console.addCard('4000000000007726'))
     const { id: failing } = await charge(side.console.addCard('4000000000005126'))
@@ -474,6 +487,13 @@ describe('a fault', () => {
       ...['11500 eur', '1 eur', '11500 chf', '11500 eur'],
     ])
     expect(side.book.charges.size).toBe(4)
+  })
+
+  test('is none that every request takes its time', async () => {
+    simulator.latency = 30
+    const before = performance.now()
+    await stripe.accounts.retrieveCurrent()
+    expect(performance.now() - before).toBeGreaterThanOrEqual(29)
   })
 
   test('hangs for as long as the caller waits, before or after the request is done', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { Book } from './stripe-book.ts'
 import { answerBrowser } from './stripe-browser.ts'
 import { perform } from './stripe-calls.ts'
@@ -68,6 +69,8 @@ export class StripeSimulator {
   readonly problems: string[] = []
   readonly sent: Sent[] = []
   readonly faults = new Faults()
+  /** So many milliseconds each request takes, as at a gateway that is far away. */
+  latency = 0
   readonly #judge: StripeJudge
   readonly #second = readSecondJudge()
   readonly #keys = new Map<string, Key>()
@@ -192,6 +195,7 @@ export class StripeSimulator {
       form: method === 'GET' ? search.slice(1) : body,
     }
     this.sent.push(sent)
+    if (this.latency > 0) await setTimeout(this.latency)
     this.advance(0)
     const answer = await this.#answer(sent, fault)
     if (answer === 'nothing') return void request.socket.destroy()
