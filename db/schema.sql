@@ -206,6 +206,8 @@ create table batch_lines (
   returned_reason text,
   returned_source text,
   sent_trace text,
+  nonce text,
+  gateway_reference text,
   constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
   constraint batch_lines_payment_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),
@@ -214,6 +216,7 @@ create table batch_lines (
   constraint batch_lines_result_source_check CHECK ((result_source = ANY (ARRAY['gateway'::text, 'file'::text, 'hand'::text]))),
   constraint batch_lines_returned_source_check CHECK ((returned_source = ANY (ARRAY['gateway'::text, 'file'::text, 'hand'::text])))
 );
+CREATE UNIQUE INDEX batch_lines_by_name ON batch_lines USING btree (account_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 CREATE INDEX batch_lines_of_batch ON batch_lines USING btree (account_id, batch_id, payment_id);
 CREATE INDEX batch_lines_of_customer ON batch_lines USING btree (account_id, customer_id);
 CREATE INDEX batch_lines_of_mandate ON batch_lines USING btree (account_id, sent_mandate, payment_id) WHERE (sent_mandate IS NOT NULL);
@@ -316,6 +319,11 @@ create table capture_sales (
   gateway_token text,
   silent_since timestamp with time zone not null,
   is_silence_announced boolean default false not null,
+  nonce text,
+  sent_at timestamp with time zone,
+  refund_nonce text,
+  refund_gateway_reference text,
+  refund_sent_at timestamp with time zone,
   constraint capture_sales_pkey PRIMARY KEY (account_id, charge_id),
   constraint capture_sales_account_id_capture_session_id_fkey FOREIGN KEY (account_id, capture_session_id) REFERENCES capture_sessions(account_id, capture_session_id) ON DELETE CASCADE,
   constraint capture_sales_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -327,6 +335,7 @@ create table capture_sales (
   constraint capture_sales_state_check CHECK ((state = ANY (ARRAY['open'::text, 'charged'::text, 'declined'::text, 'not_made'::text])))
 );
 CREATE INDEX capture_sales_by_gateway_token ON capture_sales USING btree (account_id, gateway_id, gateway_token) WHERE (gateway_token IS NOT NULL);
+CREATE UNIQUE INDEX capture_sales_by_name ON capture_sales USING btree (account_id, gateway_id, gateway_reference) WHERE (gateway_reference <> 'by hand'::text);
 CREATE INDEX capture_sales_by_refund ON capture_sales USING btree (account_id, refund_id) WHERE (refund_id IS NOT NULL);
 CREATE INDEX capture_sales_of_session ON capture_sales USING btree (account_id, capture_session_id);
 CREATE UNIQUE INDEX capture_sales_open ON capture_sales USING btree (account_id, capture_session_id) WHERE (state = 'open'::text);
@@ -532,6 +541,9 @@ create table collection_tries (
   awaits_customer boolean default false not null,
   new_card jsonb,
   confirm_url text,
+  nonce text,
+  gateway_reference text,
+  sent_at timestamp with time zone,
   constraint collection_tries_pkey PRIMARY KEY (account_id, payment_id),
   constraint collection_tries_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint collection_tries_amount_minor_check CHECK ((amount_minor > 0)),
@@ -540,6 +552,7 @@ create table collection_tries (
 );
 CREATE INDEX collection_tries_by_gateway_token ON collection_tries USING btree (account_id, gateway_id, ((new_card ->> 'gatewayToken'::text))) WHERE (new_card IS NOT NULL);
 CREATE INDEX collection_tries_by_invoice ON collection_tries USING btree (account_id, invoice_id, payment_id);
+CREATE UNIQUE INDEX collection_tries_by_name ON collection_tries USING btree (account_id, gateway_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 CREATE UNIQUE INDEX collection_tries_open ON collection_tries USING btree (account_id, invoice_id) WHERE (state = 'open'::text);
 alter table collection_tries enable row level security;
 create policy account on collection_tries to perennial_app using ((account_id = (current_setting('app.account_id'::text))::bigint)) with check ((account_id = (current_setting('app.account_id'::text))::bigint));
@@ -1199,6 +1212,7 @@ create table gateway_reports (
   next_try_at timestamp with time zone,
   finished_at timestamp with time zone,
   reason text,
+  gateway_reference text,
   constraint gateway_reports_pkey PRIMARY KEY (account_id, gateway_report_id),
   constraint gateway_reports_once UNIQUE (account_id, gateway_id, external_id),
   constraint gateway_reports_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
@@ -1942,6 +1956,9 @@ create table payment_refunds (
   last_answer text,
   asks integer default 0 not null,
   next_ask_at timestamp with time zone,
+  nonce text,
+  gateway_reference text,
+  sent_at timestamp with time zone,
   constraint payment_refunds_pkey PRIMARY KEY (account_id, refund_id),
   constraint payment_refunds_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint payment_refunds_amount_minor_check CHECK ((amount_minor > 0)),
@@ -1949,6 +1966,7 @@ create table payment_refunds (
   constraint payment_refunds_last_answer_check CHECK ((last_answer = ANY (ARRAY['not_sent'::text, 'unknown'::text, 'pending'::text]))),
   constraint payment_refunds_state_check CHECK ((state = ANY (ARRAY['open'::text, 'succeeded'::text, 'failed'::text])))
 );
+CREATE UNIQUE INDEX payment_refunds_by_name ON payment_refunds USING btree (account_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 CREATE INDEX payment_refunds_of_payment ON payment_refunds USING btree (account_id, payment_id, refund_id);
 CREATE INDEX payment_refunds_to_ask ON payment_refunds USING btree (account_id, next_ask_at) WHERE (next_ask_at IS NOT NULL);
 alter table payment_refunds enable row level security;
@@ -1977,6 +1995,7 @@ create table payments (
   gateway_id bigint,
   charge_id bigint,
   gives_way boolean default false not null,
+  transaction_id text,
   constraint payments_pkey PRIMARY KEY (account_id, payment_id),
   constraint payments_account_id_customer_id_fkey FOREIGN KEY (account_id, customer_id) REFERENCES customers(account_id, customer_id),
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),

@@ -20,7 +20,7 @@ import {
   skipFurther,
 } from '../../src/platform/failover/queries.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
-import type { ChargeToMake, GatewayAdapter, GatewayCall, Outcome } from '../../src/features/gateways/contract.ts'
+import type { ChargeToMake, GatewayAdapter, ChargingCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
 import { checkFailover } from '../../src/platform/checkup/failovers.ts'
 import type { Finding } from '../../src/platform/checkup/finding.ts'
@@ -257,7 +257,7 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
   }
   const own = remembered(memory)
   const { charge } = makeAdapters({ db: own, envelope: service.calling.envelope }, booked).get(SANDBOX.type) ?? {}
-  const call = { accountId: client.id, gatewayId: BigInt(gatewayID) } as GatewayCall
+  const call = { accountId: client.id, gatewayId: BigInt(gatewayID) } as ChargingCall
   const start = (reference: string) => charge?.(call, { reference } as ChargeToMake)
   const [declined, underWay] = [start('13'), start('14')]
   await expect.poll(() => answers.size).toBe(2)

@@ -71,15 +71,19 @@ async function addInvoices({ send, first }: Shop, numbers: readonly string[]): P
 
 /** Sends reports of all charges, the newest first, each twice and all at once. */
 async function reportAll({ rows, account }: Shop, gateway: Row, to: Serving, round: string): Promise<void> {
-  const charges = await rows('select payment_id::text as reference from collection_tries order by payment_id desc')
+  const charges = await rows(
+    "select concat_ws('.', payment_id, nonce) as reference from collection_tries order by payment_id desc",
+  )
   const whose = {
     accountId: BigInt(account),
     gatewayId: BigInt(gateway['gatewayID']),
+    scope: gateway['GatewayToken'],
+    isLive: false,
     settings: { EventSecret: SECRET },
   }
   const replies = [...charges, ...charges.toReversed()].map(async ({ reference }) => {
     const report = { id: `${round}-${reference}`, about: 'charge' as const, reference }
-    const { raw, headers } = sandboxReport(whose, () => Buffer.alloc(0), report, new Date().toISOString())
+    const { raw, headers } = sandboxReport(whose, () => Buffer.alloc(0), [report], new Date().toISOString())
     const url = `${to.address}/gateways/${gateway['GatewayToken']}/events`
     return (await fetch(url, { method: 'POST', headers, body: new Uint8Array(raw) })).status
   })

@@ -33,7 +33,11 @@ import {
 /** A gateway with a book of its own, which keeps what it charged whatever the service knows. */
 function bookedGateway() {
   const book = new Map<string, ChargeToMake>()
-  const answerOf = (): Outcome => ({ kind: 'succeeded', gatewayReference: 'book', on: today() })
+  const answerOf = (reference: string): Outcome => ({
+    kind: 'succeeded',
+    gatewayReference: `book ${reference}`,
+    on: today(),
+  })
   const today = () => new Date().toISOString().slice(0, 10)
   const adapter: GatewayAdapter = {
     ...SANDBOX,
@@ -49,10 +53,10 @@ function bookedGateway() {
     }),
     charge: async (_call, charge) => {
       book.set(charge.reference, charge)
-      return answerOf()
+      return answerOf(charge.reference)
     },
-    askCharge: async (_call, reference) => ({
-      outcome: book.has(reference) ? answerOf() : { kind: 'none' },
+    askCharge: async (_call, { reference }) => ({
+      outcome: book.has(reference) ? answerOf(reference) : { kind: 'none' },
       changes: [],
     }),
   }

@@ -41,7 +41,7 @@ charges as (
 both_sides as (
   select b.reference, b.state, b.amount_minor as booked, b.net as book_net, c.payment_id, c.amount_minor, c.net, c.came_late,
          case when c.settled_on is not null then 'received' when c.failed_on is not null then 'failed' else 'pending' end as known
-    from book b full join charges c on c.gateway_id = b.gateway_id and c.payment_id::text = b.reference)
+    from book b full join charges c on c.gateway_id = b.gateway_id and c.payment_id::text = split_part(b.reference, '.', 1))
 select format('charge %s of the sandbox is no payment', reference) as difference from both_sides where payment_id is null
 union all select format('payment %s was received and stands in no book', payment_id) from both_sides where reference is null and known = 'received'
 union all select format('payment %s is of %s, its charge of %s', payment_id, amount_minor, booked) from both_sides where booked <> amount_minor

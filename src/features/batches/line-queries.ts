@@ -4,6 +4,7 @@ import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, bigintList, dates } from '../../platform/database/columns.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
+import { drawNonce } from '../gateways/references.ts'
 
 /** Statements of the lines of batches. Amount and allocations of a line are those of its payment. */
 
@@ -12,6 +13,10 @@ export type ResultSource = 'gateway' | 'file' | 'hand'
 export interface BatchLine {
   /** The identifier of its payment. */
   id: Id
+  /** Of its reference at the gateway; null of lines of programs before. */
+  nonce: string | null
+  /** The gateway's name of it, null where none is kept. */
+  gatewayReference: string | null
   batchId: Id
   customerId: CustomerId
   paymentMethodId: Id
@@ -35,7 +40,7 @@ export interface BatchLine {
 }
 
 const COLUMNS = fragment`
-  l.payment_id as "id", l.batch_id as "batchId", l.customer_id as "customerId", l.payment_method_id as "paymentMethodId",
+  l.payment_id as "id", l.nonce, l.gateway_reference as "gatewayReference", l.batch_id as "batchId", l.customer_id as "customerId", l.payment_method_id as "paymentMethodId",
   l.is_service_made as "isServiceMade", l.announced_on as "announcedOn", l.sent_number_hash as "sentNumberHash",
   l.sent_mandate as "sentMandate", l.result, l.result_on as "resultOn", l.result_class as "resultClass", l.result_code as "resultCode",
   l.result_reason as "resultReason", l.result_source as "resultSource", l.returned_on as "returnedOn",
@@ -77,8 +82,18 @@ export type NewBatchLine = Pick<
 
 export const insertLine = (tx: Transaction, row: NewBatchLine) =>
   tx.rows(sql`
-    insert into batch_lines (account_id, payment_id, batch_id, customer_id, payment_method_id, is_service_made, announced_on)
-    values (${tx.account}, ${row.id}, ${row.batchId}, ${row.customerId}, ${row.paymentMethodId}, ${row.isServiceMade}, ${row.announcedOn})`)
+    insert into batch_lines (account_id, payment_id, batch_id, customer_id, payment_method_id, is_service_made, announced_on, nonce)
+    values (${tx.account}, ${row.id}, ${row.batchId}, ${row.customerId}, ${row.paymentMethodId}, ${row.isServiceMade}, ${row.announcedOn},
+      ${drawNonce()})`)
+
+/** Gives a line that bears no name the one by which its gateway has answered, unless another line bears it. Returns the name that it has then. */
+export const nameLine = async (tx: Transaction, id: Id, name: string): Promise<string | null> => {
+  await tx.rows(sql`
+    update batch_lines l set gateway_reference = ${name}
+     where l.account_id = ${tx.account} and l.payment_id = ${id} and l.gateway_reference is null
+       and not exists (select 1 from batch_lines o where o.account_id = ${tx.account} and o.gateway_reference = ${name})`)
+  return (await findLine(tx, tx.account, id))?.gatewayReference ?? null
+}
 
 /** Writes what a caller can change of a line, and whose it is. */
 export const updateLine = (tx: Transaction, row: Pick<BatchLine, 'id' | 'paymentMethodId' | 'isServiceMade'>) =>
@@ -152,6 +167,7 @@ export interface LineAttempt extends Pick<
   | 'returnedClass'
   | 'returnedCode'
   | 'returnedReason'
+  | 'gatewayReference'
 > {
   batchToken: string
   gatewayId: Id
@@ -173,7 +189,7 @@ export const listLineAttempts = (db: Queryable, account: AccountId, invoiceId: I
     select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.result, l.result_class as "resultClass",
            l.result_code as "resultCode", l.result_reason as "resultReason", l.returned_on as "returnedOn",
            l.returned_class as "returnedClass", l.returned_code as "returnedCode", l.returned_reason as "returnedReason",
-           b.token::text as "batchToken", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.currency,
+           l.gateway_reference as "gatewayReference", b.token::text as "batchToken", b.gateway_id as "gatewayId", b.action_date as "actionDate", b.currency,
            y.amount_minor as "amountMinor"
       from paying y
       join batch_lines l on l.account_id = ${account} and l.payment_id = y.payment_id and not l.is_service_made
@@ -183,6 +199,7 @@ export const listLineAttempts = (db: Queryable, account: AccountId, invoiceId: I
 /** A line with what its batch is built from. */
 export interface LineFacts {
   id: Id
+  nonce: string | null
   paymentMethodId: Id
   isServiceMade: boolean
   amountMinor: bigint
@@ -199,7 +216,7 @@ export interface LineFacts {
 
 export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
   db.rows<LineFacts>(sql`
-    select l.payment_id as "id", l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
+    select l.payment_id as "id", l.nonce, l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
            p.amount_minor as "amountMinor", c.address1, c.address2, c.city, c.zip_code as "postalCode", c.country, c.is_company as "isCompany",
            (select e.terms ->> 'frequency' from payment_methods m join emandates e on e.account_id = ${account} and e.emandate_id = m.emandate_id
              where m.account_id = ${account} and m.payment_method_id = l.payment_method_id and e.signed_at is not null) as "frequency"

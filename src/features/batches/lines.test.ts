@@ -29,6 +29,7 @@ describe('a line', () => {
       Method: 'debit_order',
       Ref: 'R',
       Memo: 'M',
+      transactionID: null,
       PaymentApplied: [{ allocationID: expect.any(Number), invoiceID, invoiceNum: 1, paymentID, amount: 100 }],
     })
     expect(added.headers['location']).toBe(`/v1/payments/${paymentID}`)

@@ -7,6 +7,7 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { LineToBuild, PayerAddress, RefusedLine } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
+import { referenceFor } from '../gateways/references.ts'
 import { openNumber } from '../payment-methods/actions.ts'
 import { mandateProblem, mandateUsesOf } from '../payment-methods/mandates.ts'
 import { listMethodsById, type MandateUse, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
@@ -71,6 +72,7 @@ function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, me
   return {
     paymentId: line.id,
     reference: `P${account}-${line.id}`,
+    chargeReference: referenceFor(line),
     amountMinor: line.amountMinor,
     kind: kind as LineToBuild['kind'],
     accountType: accountType ?? '',

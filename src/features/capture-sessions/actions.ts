@@ -181,7 +181,7 @@ async function recordSale(
     context,
     { ...money, method: 'credit_card', origin: 'gateway' },
     { list: [] },
-    { charge: { gatewayId, chargeId } },
+    { charge: { gatewayId, chargeId, transactionId: sale.gatewayReference } },
   )
   await sendReceipt(tx, context, await settlePayment(tx, context, payment, dated), customer)
 }

@@ -88,7 +88,7 @@ function checkDay(
 }
 
 function outcomeOf({ Success, Reason }: SaleResultByHand, on: IsoDate): Outcome {
-  if (Success) return { kind: 'succeeded', gatewayReference: 'by hand', on }
+  if (Success) return { kind: 'succeeded', gatewayReference: null, on }
   const { class: declineClass, code, message } = readReason(Reason)
   return { kind: 'declined', class: declineClass, code: code ?? 'by_hand', message, on }
 }

@@ -80,7 +80,7 @@ function sessionOf(row: Row | undefined): CaptureSession | undefined {
 const COLUMNS = fragment`
   s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
   s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
-  c.state as "saleState", c.refund_state as "refundState", c.gateway_reference as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
+  c.state as "saleState", c.refund_state as "refundState", nullif(c.gateway_reference, 'by hand') as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
   s.created_at as "createdAt", s.expires_at as "expiresAt", s.really_ends_at is not null and s.really_ends_at <= moment() as "isReallyOver", s.really_ends_at as "reallyEndsAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",
   s.payment_method_id as "methodId", s.payment_method_token as "methodToken", s.method, s.captured_at as "capturedAt",
   s.give_back_at as "giveBackAt", s.completed_at as "completedAt", s.given_back_at as "givenBackAt",

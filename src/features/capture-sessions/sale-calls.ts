@@ -9,7 +9,7 @@ import { giveBackMethod } from './actions.ts'
 import { type CapturedDeps, openSaleMethod } from './captured.ts'
 import { findSession } from './queries.ts'
 import { isCapturingOver } from './rules.ts'
-import { claimSale, type Sale } from './sale-queries.ts'
+import { chargeOfSale, claimSale, keepSaleName, noteSaleSending, refundOfSale, type Sale } from './sale-queries.ts'
 import { type ChargeAnswer, finishGivingBack, finishSale, type SaleResult } from './sales.ts'
 
 /** The calls of sales: no transaction is open and no connection held while a gateway is asked. */
@@ -34,12 +34,16 @@ export const chargeSale = async (
   sale: Sale,
   isCustomerPresent: boolean,
 ): Promise<Outcome> =>
-  askGateway(deps, context, await gatewayOf(deps, context, sale), (adapter, call) =>
-    charge(deps, context, adapter, call, sale, isCustomerPresent),
+  askGateway(
+    deps,
+    context,
+    await gatewayOf(deps, context, sale),
+    (adapter, call) => charge(deps, context, adapter, call, sale, isCustomerPresent),
+    { isCustomerPresent },
   )
 
-function charge(
-  { envelope }: SaleDeps,
+async function charge(
+  { db, envelope }: SaleDeps,
   { account }: RequestContext,
   adapter: GatewayAdapter,
   call: GatewayCall,
@@ -49,9 +53,26 @@ function charge(
   assert(adapter.charge, 'the gateway of a sale charges cards')
   const method = openSaleMethod(envelope, account.id, sale)
   assert(method.kind === 'card' && method.card.gatewayToken !== null, `sale ${sale.chargeId} is by card`)
-  const { amountMinor, currency, chargeId } = sale
-  const token = method.card.gatewayToken
-  return adapter.charge(call, { reference: String(chargeId), token, amountMinor, currency, isCustomerPresent })
+  const { chargeId } = sale
+  const session = await findSession(db.reader(account.id), account.id, sale.sessionId)
+  let { gatewayReference: present } = sale
+  const keep = async (name: string): Promise<boolean> => {
+    const isKept = await db.transaction(account.id, (tx) => keepSaleName(tx, { chargeId, present, name }))
+    if (isKept) present = name
+    return isKept
+  }
+  return adapter.charge(
+    { ...call, keep },
+    {
+      ...chargeOfSale(sale),
+      token: method.card.gatewayToken,
+      isCustomerPresent,
+      returnUrl: null,
+      description: session?.description ?? `Sale ${chargeId}`,
+      invoiceNumbers: [],
+      payer: null,
+    },
+  )
 }
 
 /**
@@ -64,31 +85,32 @@ async function askSale(
   sale: Sale,
   { isOver, isEnded }: { isOver: boolean; isEnded: boolean },
 ): Promise<ChargeAnswer> {
-  const reference = String(sale.chargeId)
+  const asked = chargeOfSale(sale)
   return askGateway<ChargeAnswer>(deps, context, await gatewayOf(deps, context, sale), async (adapter, call) => {
     assert(adapter.askCharge, 'the gateway of a sale can be asked')
-    const found = await adapter.askCharge(call, reference)
+    const found = await adapter.askCharge(call, asked)
     // A question that did not arrive leaves what may have arrived before as unknown as it was.
     if (!('outcome' in found)) return { kind: 'unknown' }
     const { outcome } = found
-    if (outcome.kind === 'none')
-      return sale.wasUnanswered || isOver
-        ? { kind: 'never_arrived' }
-        : charge(deps, context, adapter, call, sale, false)
+    if (outcome.kind === 'none') {
+      if (sale.wasUnanswered || isOver) return { kind: 'never_arrived' }
+      await deps.db.transaction(context.account.id, (tx) => noteSaleSending(tx, sale.chargeId, 'charge'))
+      return charge(deps, context, adapter, call, sale, false)
+    }
     if (outcome.kind !== 'requires_action' || !isEnded) return outcome
-    const ended = await adapter.cancelCharge?.(call, reference)
+    const ended = await adapter.cancelCharge?.(call, asked)
     return ended === undefined || ended.kind === 'none' ? outcome : ended
   })
 }
 
 /** Refunds a charge that nobody has taken over, or asks what became of that; the same refund again changes nothing at the gateway. */
 async function refundSale(deps: SaleDeps, context: RequestContext, sale: Sale): Promise<Outcome> {
-  const { chargeId, refundId, amountMinor, currency } = sale
-  const request = { reference: String(refundId), chargeReference: String(chargeId), amountMinor, currency }
+  const request = refundOfSale(sale)
   return askGateway<Outcome>(deps, context, await gatewayOf(deps, context, sale), async (adapter, call) => {
     assert(adapter.refund, 'a gateway that charges cards refunds')
-    const known = sale.asks === 0 ? undefined : await adapter.askRefund?.(call, request.reference)
+    const known = sale.asks === 0 ? undefined : await adapter.askRefund?.(call, request)
     if (known !== undefined && known.kind !== 'none') return known.kind === 'not_sent' ? { kind: 'unknown' } : known
+    await deps.db.transaction(context.account.id, (tx) => noteSaleSending(tx, sale.chargeId, 'refund'))
     return adapter.refund(call, request)
   })
 }

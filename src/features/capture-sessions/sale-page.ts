@@ -9,6 +9,7 @@ import type { GatewayType } from '../gateways/facts.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
 import type { SessionSale } from './queries.ts'
+import { chargeOfSale, findSale } from './sale-queries.ts'
 import { resumeSale, type SaleDeps } from './sale-calls.ts'
 import { BANK_SCRIPT } from './script.ts'
 import { frameWords } from './words.ts'
@@ -91,11 +92,14 @@ async function playBank(
   { session, gateway }: Frame,
   isConfirmed: boolean,
 ): Promise<void> {
-  const { sale } = session
-  if (!sale?.awaitsCustomer) return
+  const { id: account } = context.account
+  const sale = session.sale?.awaitsCustomer
+    ? await findSale(deps.db.reader(account), account, session.sale.chargeId)
+    : undefined
+  if (!sale) return
   await askGateway(deps, context, gateway, async (adapter, call) => {
     assert(adapter.playBank, `a gateway of type ${gateway.type} plays the bank`)
-    return adapter.playBank(call, String(sale.chargeId), isConfirmed)
+    return adapter.playBank(call, chargeOfSale(sale), isConfirmed)
   })
 }
 

@@ -1,8 +1,11 @@
+import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { isHeld, isOver } from '../../platform/database/lease.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import type { AskedCharge, Refund } from '../gateways/contract.ts'
+import { drawNonce, referenceFor } from '../gateways/references.ts'
 import type { CaptureSession, SaleState } from './queries.ts'
 
 /** Sales of the capture widget: the charges of sessions, and the refunds of those that nobody has taken over. */
@@ -11,6 +14,10 @@ import type { CaptureSession, SaleState } from './queries.ts'
 export interface Sale {
   /** The gateway's key of the charge. */
   chargeId: Id
+  /** Of its reference at the gateway; null of sales of programs before. */
+  nonce: string | null
+  /** Real time at which it was sent last; null: long ago. */
+  sentAt: Instant | null
   sessionId: Id
   gatewayId: Id
   currency: string
@@ -21,6 +28,8 @@ export interface Sale {
   state: SaleState
   chargedOn: IsoDate | null
   gatewayReference: string | null
+  /** Of its card, until the outcome is known. */
+  gatewayToken: string | null
   awaitsCustomer: boolean
   /** The time in which the customer may confirm the charge is over, by real time. */
   isConfirmingOver: boolean
@@ -33,6 +42,9 @@ export interface Sale {
   isAsked: boolean
   /** The gateway's key of the refund. */
   refundId: Id | null
+  refundNonce: string | null
+  refundReference: string | null
+  refundSentAt: Instant | null
   refundState: 'open' | 'made' | 'refused' | null
   asks: number
 }
@@ -43,9 +55,11 @@ const UNTIL = fragment`moment('2 minutes')`
 
 const COLUMNS = fragment`
   charge_id as "chargeId", capture_session_id as "sessionId", gateway_id as "gatewayId", currency, amount_minor as "amountMinor", method,
-  begun_at as "begunAt", state, charged_on as "chargedOn", gateway_reference as "gatewayReference", confirm_by is not null as "awaitsCustomer",
+  gateway_token as "gatewayToken",
+  begun_at as "begunAt", state, charged_on as "chargedOn", nullif(gateway_reference, 'by hand') as "gatewayReference", confirm_by is not null as "awaitsCustomer",
   confirm_by is not null and confirm_by <= moment() as "isConfirmingOver", confirm_url as "confirmUrl", was_unanswered as "wasUnanswered",
   silent_since as "silentSince", is_silence_announced as "isSilenceAnnounced", refund_id as "refundId", refund_state as "refundState", asks,
+  nonce, sent_at as "sentAt", refund_nonce as "refundNonce", refund_gateway_reference as "refundReference", refund_sent_at as "refundSentAt",
   ${isHeld('leased_until', LEASE)} as "isAsked"`
 
 /** Draws the identifier of a sale, which its card is sealed under. */
@@ -61,9 +75,10 @@ export async function insertSale(
   await tx.rows(sql`
     insert into capture_sales (account_id, charge_id, capture_session_id, gateway_id, currency, amount_minor, method, gateway_token,
                                begun_at, silent_since, state,
-                               leased_until, next_ask_at)
+                               leased_until, next_ask_at, nonce, sent_at)
     values (${tx.account}, ${sale.chargeId}, ${session.id}, ${session.gatewayId}, ${session.currency}, ${session.amountMinor},
-            ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${UNTIL}, moment())`)
+            ${sale.method}, ${sale.gatewayToken}, ${sale.begunAt}, ${sale.begunAt}, 'open', ${UNTIL}, moment(),
+            ${drawNonce()}, moment())`)
   await tx.rows(sql`
     update capture_sessions set charge_id = ${sale.chargeId} where account_id = ${tx.account} and capture_session_id = ${session.id}`)
   return getSale(tx, tx.account, sale.chargeId)
@@ -131,7 +146,7 @@ export const closeSale = (
   to: Pick<Sale, 'chargedOn' | 'gatewayReference'> & { state: Exclude<SaleState, 'open'> },
 ) =>
   tx.rows(sql`
-    update capture_sales set state = ${to.state}, charged_on = ${to.chargedOn}, gateway_reference = ${to.gatewayReference}, method = null, gateway_token = null,
+    update capture_sales set state = ${to.state}, charged_on = ${to.chargedOn}, gateway_reference = coalesce(${to.gatewayReference}::text, nullif(gateway_reference, 'by hand')), method = null, gateway_token = null,
       confirm_by = null, confirm_url = null, leased_until = null, next_ask_at = null, asks = 0, was_unanswered = false
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
 
@@ -139,7 +154,7 @@ export const closeSale = (
 export async function beginSaleRefund(tx: Transaction, chargeId: Id, now: Instant): Promise<void> {
   const refundId = await tx.value<Id>(sql`select nextval('payment_refunds_refund_id_seq') as "id"`)
   await tx.rows(sql`
-    update capture_sales set refund_id = ${refundId}, refund_state = 'open', next_ask_at = moment(),
+    update capture_sales set refund_id = ${refundId}, refund_nonce = ${drawNonce()}, refund_state = 'open', next_ask_at = moment(),
       leased_until = null, asks = 0, was_unanswered = false, silent_since = ${now}, is_silence_announced = false
      where account_id = ${tx.account} and charge_id = ${chargeId} and refund_id is null`)
 }
@@ -148,6 +163,66 @@ export const closeSaleRefund = (tx: Transaction, chargeId: Id, state: 'made' | '
   tx.rows(sql`
     update capture_sales set refund_state = ${state}, leased_until = null, next_ask_at = null
      where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Notes that the charge of a sale, or its refund, is about to be sent. */
+export const noteSaleSending = (tx: Transaction, chargeId: Id, what: 'charge' | 'refund') =>
+  tx.rows(sql`
+    update capture_sales set ${what === 'charge' ? fragment`sent_at` : fragment`refund_sent_at`} = moment()
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Builds the condition that no other sale of the gateway bears a name. */
+const isFree = (account: AccountId, name: string) => fragment`
+  not exists (select 1 from capture_sales o where o.account_id = ${account} and o.gateway_id = s.gateway_id
+    and o.gateway_reference = ${name} and o.charge_id <> s.charge_id)`
+
+/** Keeps the gateway's name of an open sale in place of the one that it has. Returns false where it has another, its outcome, or another bears the name. */
+export const keepSaleName = async (
+  tx: Transaction,
+  { chargeId, present, name }: { chargeId: Id; present: string | null; name: string },
+): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+      update capture_sales s set gateway_reference = ${name}
+       where s.account_id = ${tx.account} and s.charge_id = ${chargeId} and s.state = 'open'
+         and s.gateway_reference is not distinct from ${present}::text and ${isFree(tx.account, name)} returning 1 as "kept"`)
+  ).length > 0
+
+/** Gives a sale that bears no name the one by which its gateway has answered, unless another bears it. Returns the name that it has then. */
+export const nameSale = async (tx: Transaction, chargeId: Id, name: string): Promise<string | null> => {
+  await tx.rows(sql`
+    update capture_sales s set gateway_reference = ${name}
+     where s.account_id = ${tx.account} and s.charge_id = ${chargeId} and s.gateway_reference is null and ${isFree(tx.account, name)}`)
+  return (await getSale(tx, tx.account, chargeId)).gatewayReference
+}
+
+/** Notes the gateway's name of the refund of a sale. */
+export const nameSaleRefund = (tx: Transaction, chargeId: Id, name: string | null) =>
+  tx.rows(sql`
+    update capture_sales set refund_gateway_reference = coalesce(${name}::text, refund_gateway_reference)
+     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+
+/** Returns the facts that the gateway of a sale is asked with. */
+export const chargeOfSale = (sale: Sale): AskedCharge => ({
+  reference: referenceFor({ id: sale.chargeId, nonce: sale.nonce }),
+  token: sale.gatewayToken,
+  amountMinor: sale.amountMinor,
+  currency: sale.currency,
+  gatewayReference: sale.gatewayReference,
+  sentAt: sale.sentAt,
+})
+
+/** Returns the refund of a sale as its gateway is asked for it. */
+export const refundOfSale = (sale: Sale): Refund => {
+  assert(sale.refundId !== null, `sale ${sale.chargeId} is being given back`)
+  return {
+    reference: referenceFor({ id: sale.refundId, nonce: sale.refundNonce }),
+    charge: chargeOfSale(sale),
+    amountMinor: sale.amountMinor,
+    currency: sale.currency,
+    gatewayReference: sale.refundReference,
+    sentAt: sale.refundSentAt,
+  }
+}
 
 /** Lists sales of all accounts of which something is to be asked, at most 100. */
 export const listSalesToAsk = (db: Queryable) =>

@@ -3,7 +3,7 @@ import type { Id } from '../../kernel/ids.ts'
 import { askGateway } from '../gateways/call.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import type { SaleDeps } from './sale-calls.ts'
-import { findSale, type Sale } from './sale-queries.ts'
+import { chargeOfSale, findSale, refundOfSale, type Sale } from './sale-queries.ts'
 import { failGivingBack, finishSale } from './sales.ts'
 
 /** Reports of gateways about sales whose outcome was known: the gateway is asked whether it is another now. */
@@ -22,7 +22,7 @@ export async function askEndedSale(
   const sale = await findSale(deps.db.reader(account), account, chargeId)
   if (sale?.state !== 'declined' && sale?.state !== 'not_made') return 'applied'
   const found = await askGateway(deps, context, gateway, async (adapter, call) =>
-    adapter.askCharge?.(call, String(chargeId)),
+    adapter.askCharge?.(call, chargeOfSale(sale)),
   )
   if (found === undefined) return 'applied'
   if (!('outcome' in found)) return 'unanswered'
@@ -42,7 +42,7 @@ export async function askSaleRefund(
 ): Promise<SaleAsked> {
   if (sale.refundState !== 'made') return 'applied'
   const found = await askGateway(deps, context, gateway, async (adapter, call) =>
-    adapter.askRefund?.(call, String(sale.refundId)),
+    adapter.askRefund?.(call, refundOfSale(sale)),
   )
   if (found?.kind === 'unknown' || found?.kind === 'not_sent') return 'unanswered'
   if (found?.kind === 'declined')

@@ -21,7 +21,7 @@ describe('a sale', () => {
       VaultingType: 'VaultGateway',
       SaleType: 'VaultSale',
       Amount: 49,
-      transactionID: expect.stringMatching(/^sandbox-charge-\d+$/),
+      transactionID: expect.stringMatching(/^sandbox-charge-\d+\.[\w-]{12}$/),
     })
     const customerID = await addCustomer(client)
     expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)

@@ -1,6 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { recordMismatch } from '../gateways/actions.ts'
 import type { Declined, Outcome } from '../gateways/contract.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import {
@@ -29,6 +30,8 @@ import {
   drawChargeId,
   insertSale,
   lockSale,
+  nameSale,
+  nameSaleRefund,
   noteAwaited,
   noteSilenceAnnounced,
   putOffSale,
@@ -87,6 +90,12 @@ export async function finishSale(
 ): Promise<SaleResult> {
   const locked = await lockSaleAndSession(tx, begun)
   const { sale } = locked
+  const other = await otherNameOf(tx, sale, outcome)
+  if (other !== undefined) {
+    if (!sale.wasUnanswered) await recordMismatch(tx, context, sale.gatewayId, other)
+    if (sale.state === 'open') await putOff(tx, context, sale, 'unknown')
+    return sale.state === 'open' ? 'waiting' : 'no_answer'
+  }
   if (sale.state !== 'open') return finishLate(tx, context, locked, outcome)
   switch (outcome.kind) {
     case 'succeeded':
@@ -107,6 +116,14 @@ export async function finishSale(
       await putOff(tx, context, sale, outcome.kind)
       return 'waiting'
   }
+}
+
+/** Keeps the name that an answer bears. Returns a sentence where the answer is about another charge: the sale has another name, or another sale has it. */
+async function otherNameOf(tx: Transaction, { chargeId }: Sale, outcome: ChargeAnswer): Promise<string | undefined> {
+  if (outcome.kind === 'unknown') return outcome.mismatch
+  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
+  if (name === null || (await nameSale(tx, chargeId, name)) === name) return undefined
+  return `The gateway answers about sale ${chargeId} with ${name}, which is the name of another charge.`
 }
 
 /** Answers after which a gateway is not silent: it has answered, or was not asked. */
@@ -200,6 +217,7 @@ export async function finishGivingBack(
   const isOfSession = session.sale?.chargeId === sale.chargeId && session.capturedAt !== null
   switch (outcome.kind) {
     case 'succeeded':
+      await nameSaleRefund(tx, sale.chargeId, outcome.gatewayReference)
       await closeSaleRefund(tx, sale.chargeId, 'made')
       if (isOfSession) await endSession(session)
       return
@@ -209,6 +227,7 @@ export async function finishGivingBack(
       await recordSession(tx, context, 'capture_session.give_back_refused', session.id, null, outcome.message)
       return
     default:
+      if (outcome.kind === 'pending') await nameSaleRefund(tx, sale.chargeId, outcome.gatewayReference)
       await putOff(tx, context, sale, outcome.kind)
   }
 }

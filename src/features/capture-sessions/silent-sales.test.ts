@@ -54,7 +54,7 @@ describe('a charge whose gateway stays silent', () => {
     expect(codesOf(await settle(client, id, { Success: true, Date: '2026-12-31' }))).toEqual(['date_before_sale'])
     expect(codesOf(await settle(client, id, { Success: true, Reason: 'AC04' }))).toEqual(['contradiction'])
     expect((await settle(client, id, { Success: true, Date: '2027-01-02' })).status).toBe(204)
-    expect(await read()).toMatchObject({ State: 'captured', transactionID: 'by hand' })
+    expect(await read()).toMatchObject({ State: 'captured', transactionID: null })
     expect([await unsettled(client), codesOf(await settle(client, id, { Success: true }))]).toEqual([
       [],
       ['sale_ended'],

@@ -26,7 +26,7 @@ const unsettled = (account: AccountId) => fragment`
 export const listUnsettledSales = (db: Queryable, account: AccountId, _all: object, start: PageStart, limit: number) =>
   db.rows<UnsettledSale>(sql`
     select c.charge_id as "chargeId", c.capture_session_id as "sessionId", c.gateway_id as "gatewayId", c.currency, c.amount_minor as "amountMinor",
-           c.begun_at as "begunAt", c.silent_since as "silentSince", c.gateway_reference as "gatewayReference", s.description,
+           c.begun_at as "begunAt", c.silent_since as "silentSince", nullif(c.gateway_reference, 'by hand') as "gatewayReference", s.description,
            case when c.state = 'open' then 'charge' when c.refund_state = 'open' then 'refund' else 'refused' end as "waiting"
     ${unsettled(account)} order by c.charge_id ${inPage(start, limit)}`)
 

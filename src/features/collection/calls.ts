@@ -1,13 +1,37 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Moment, RequestContext } from '../../kernel/context.ts'
+import { findCountry } from '../../kernel/countries.ts'
+import { customerNameOf } from '../../kernel/customer-name.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
-import type { ChargeState, GatewayAdapter, GatewayCall, NotSent, Outcome, Unknown } from '../gateways/contract.ts'
+import type {
+  ChargeState,
+  ChargeToMake,
+  GatewayAdapter,
+  GatewayCall,
+  NotSent,
+  Outcome,
+  Unknown,
+} from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { referenceFor } from '../gateways/references.ts'
+import { sendTransactionId } from '../money/payment-queries.ts'
+import { refOfInvoice } from '../money/records.ts'
+import { isPending } from '../money/rules.ts'
 import { findMethod } from '../payment-methods/queries.ts'
-import { finishTry, type Known } from './outcome.ts'
-import { claimTry, putOffTry, type Try } from './try-queries.ts'
+import { finishTry, type Known, otherName, putOffMismatched } from './outcome.ts'
+import {
+  ASK_AGAIN_SECONDS,
+  claimTry,
+  findPaidFor,
+  keepTryName,
+  lockTry,
+  nameTry,
+  noteSending,
+  putOffTry,
+  type Try,
+} from './try-queries.ts'
 
 /** The calls of tries: no transaction is open and no connection held while a gateway is asked. */
 
@@ -16,19 +40,24 @@ export interface CallDeps extends GatewayDeps {
 }
 
 /** Answer to a try: its outcome, or what is to happen before it is known. */
-export type Answered =
-  | { known: Known }
-  | ({ known: null; isNotSent: boolean; awaitsCustomer?: boolean; confirmUrl?: string | null } & Pick<
-      Try,
-      'wasUnanswered' | 'wasCalled' | 'silentSince'
-    >)
+export type Answered = { known: Known } | Open
+
+interface Open extends Pick<Try, 'wasUnanswered' | 'wasCalled' | 'silentSince'> {
+  known: null
+  isNotSent: boolean
+  awaitsCustomer?: boolean
+  confirmUrl?: string | null
+  /** The gateway's name of the charge, where its answer bears one. */
+  name?: string | null
+  /** The answer was about another charge: a sentence. */
+  mismatch?: string | undefined
+}
 
 /** Seconds after which a try that did not reach its gateway is made again: 1, 5 and 30 minutes, then hourly. */
 const WAITS = [60, 300, 1800]
 const HOURLY = 3600
 /** Tries that reach nothing within 20 hours have failed: three short waits and the hours after them. */
 const NOT_SENT_MAX = WAITS.length + 20
-const ASK_AGAIN_SECONDS = 60
 /** How long a customer has to confirm a charge; then it is ended at the gateway. */
 const CONFIRM_SECONDS = 30 * 60
 
@@ -55,6 +84,32 @@ async function chargedBy({ db }: CallDeps, account: AccountId, t: Try): Promise<
   return { gateway, method }
 }
 
+/** Makes the charge of a try: what is asked for, who pays, and what is known of it. */
+async function chargeOf({ db }: CallDeps, account: AccountId, t: Try, by: Charged): Promise<ChargeToMake> {
+  const token = by.method.gatewayToken
+  assert(token !== null, `try ${t.paymentId} is by card`)
+  const { number, email, country, postalCode, ...named } = await findPaidFor(db.lookup(account), account, t.invoiceId)
+  return {
+    reference: referenceFor({ id: t.paymentId, nonce: t.nonce }),
+    token,
+    amountMinor: t.amountMinor,
+    currency: t.currency,
+    gatewayReference: t.gatewayReference,
+    sentAt: t.sentAt,
+    isCustomerPresent: by.isCustomerPresent ?? false,
+    returnUrl: by.returnUrl ?? null,
+    description: refOfInvoice(number),
+    invoiceNumbers: [String(number)],
+    payer: {
+      customerId: t.customerId,
+      name: customerNameOf(named),
+      email,
+      country: findCountry(country ?? '')?.code ?? null,
+      postalCode,
+    },
+  }
+}
+
 /**
  * Makes the call of a try, or asks what became of one that was made. Rule: nothing is charged under another key, and what may have reached the
  * gateway is asked for before it is sent again. `begun` is what a try that was just begun charges; any other may have been called before.
@@ -65,33 +120,44 @@ export async function callTry(
   t: Try,
   begun?: Charged,
 ): Promise<Answered> {
-  const {
-    gateway,
-    method: { gatewayToken: token },
-    isCustomerPresent = false,
-    returnUrl = null,
-  }: Charged = begun ?? (await chargedBy(deps, context.account.id, t))
-  assert(token !== null, `try ${t.paymentId} is by card`)
-  const reference = String(t.paymentId)
-  const charge = { reference, token, amountMinor: t.amountMinor, currency: t.currency, isCustomerPresent, returnUrl }
-  const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, async (adapter, call) => {
+  const { id: account } = context.account
+  const by = begun ?? (await chargedBy(deps, account, t))
+  const { gateway, isCustomerPresent = false } = by
+  const charge = await chargeOf(deps, account, t, by)
+  // The name that the call itself has kept is among the facts of its questions.
+  let { gatewayReference } = charge
+  const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, makeOrEnd, { isCustomerPresent })
+  return readOutcome(outcome, t, context.moment, isCustomerPresent)
+
+  async function makeOrEnd(adapter: GatewayAdapter, call: GatewayCall): Promise<Outcome | 'never_arrived'> {
     const answered = await chargeOrAsk(adapter, call)
     if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isCustomerPresent) return answered
     // Should it have been confirmed in this very moment, it is charged.
-    const ended = await adapter.cancelCharge?.(call, reference)
+    const ended = await adapter.cancelCharge?.(call, { ...charge, gatewayReference })
     return ended?.kind === 'succeeded' ? ended : answered
-  })
-  return readOutcome(outcome, t, context.moment, isCustomerPresent)
+  }
 
   async function chargeOrAsk(adapter: GatewayAdapter, call: GatewayCall): Promise<Outcome | 'never_arrived'> {
     assert(adapter.charge && adapter.askCharge, `a gateway of type ${gateway.type} charges cards`)
     if (!begun && t.wasCalled) {
-      const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, reference)
+      const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, charge)
       if (!('outcome' in found)) return found.kind === 'not_sent' ? { kind: 'unknown' } : found
       if (found.outcome.kind !== 'none') return found.outcome
       if (t.wasUnanswered) return 'never_arrived'
     }
-    return adapter.charge(call, charge)
+    if (!begun) await deps.db.transaction(account, (tx) => noteSending(tx, t.paymentId))
+    return adapter.charge({ ...call, keep }, charge)
+  }
+
+  async function keep(name: string): Promise<boolean> {
+    const { paymentId } = t
+    const isKept = await deps.db.transaction(account, async (tx) => {
+      const kept = await keepTryName(tx, { paymentId, present: gatewayReference, name })
+      if (kept) sendTransactionId(tx, { gatewayId: t.gatewayId, chargeId: paymentId }, name)
+      return kept
+    })
+    if (isKept) gatewayReference = name
+    return isKept
   }
 }
 
@@ -107,7 +173,7 @@ function readOutcome(
   if (outcome === 'never_arrived') return failed('unknown', null, 'The gateway gave no answer and has not charged.')
   switch (outcome.kind) {
     case 'succeeded':
-      return { known: { kind: 'succeeded', on: outcome.on } }
+      return { known: { kind: 'succeeded', on: outcome.on, name: outcome.gatewayReference } }
     case 'declined':
       return {
         known: { kind: 'failed', class: outcome.class, code: outcome.code, message: outcome.message, on: outcome.on },
@@ -122,6 +188,7 @@ function readOutcome(
           silentSince: now,
           awaitsCustomer: true,
           confirmUrl: outcome.url,
+          name: outcome.gatewayReference,
         }
       return failed('action_required', 'requires_action', 'The customer has to confirm the payment.')
     case 'not_sent':
@@ -136,9 +203,23 @@ function readOutcome(
     case 'held':
       return { known: null, wasUnanswered: t.wasUnanswered, wasCalled: false, isNotSent: false, silentSince: now }
     case 'unknown':
-      return { known: null, wasUnanswered: true, wasCalled: true, isNotSent: false, silentSince: t.silentSince }
+      return {
+        known: null,
+        wasUnanswered: true,
+        wasCalled: true,
+        isNotSent: false,
+        silentSince: t.silentSince,
+        mismatch: outcome.mismatch,
+      }
     case 'pending':
-      return { known: null, wasUnanswered: false, wasCalled: true, isNotSent: false, silentSince: now }
+      return {
+        known: null,
+        wasUnanswered: false,
+        wasCalled: true,
+        isNotSent: false,
+        silentSince: now,
+        name: outcome.gatewayReference,
+      }
   }
 }
 
@@ -151,31 +232,31 @@ export async function writeAnswer(
 ): Promise<'succeeded' | 'failed' | 'open'> {
   if (answered.known) {
     const { known } = answered
-    await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t, known), ONE_BY_ONE)
-    return known.kind
+    const written = await deps.db.transaction(context.account.id, (tx) => finishTry(tx, context, t, known), ONE_BY_ONE)
+    return isPending(written) ? 'open' : known.kind
   }
-  await deps.db.transaction(context.account.id, (tx) => putOff(tx, t, answered))
+  await deps.db.transaction(context.account.id, (tx) => putOff(tx, context, t, answered))
   return 'open'
 }
 
 /** Writes that the outcome of a try is not known yet, and when it is taken up again. */
-export function putOff(
-  tx: Transaction,
-  t: Try,
-  {
-    wasCalled,
-    wasUnanswered,
-    isNotSent,
-    silentSince,
-    awaitsCustomer = false,
-    confirmUrl = null,
-  }: Exclude<Answered, { known: Known }>,
-) {
+export async function putOff(tx: Transaction, context: RequestContext, t: Try, open: Open): Promise<void> {
+  const { name = null, mismatch, isNotSent, awaitsCustomer = false, confirmUrl = null } = open
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const askSeconds = awaitsCustomer ? CONFIRM_SECONDS : ASK_AGAIN_SECONDS
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : askSeconds
+  const { wasCalled, wasUnanswered, silentSince } = open
   const to = { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, confirmUrl, waitSeconds }
-  return putOffTry(tx, t.paymentId, to)
+  if (name !== null && !(await keepName(tx, t, name))) return putOffMismatched(tx, context, t, otherName(t, name))
+  if (mismatch !== undefined) return putOffMismatched(tx, context, t, mismatch)
+  await putOffTry(tx, t.paymentId, to)
+}
+
+/** Keeps the name that an answer bears; false where the try has another, or another try has it. */
+async function keepName(tx: Transaction, { paymentId, gatewayId }: Try, name: string): Promise<boolean> {
+  const [named, now] = await Promise.all([nameTry(tx, paymentId, name), lockTry(tx, paymentId)])
+  if (named.length > 0) sendTransactionId(tx, { gatewayId, chargeId: paymentId }, name)
+  return now?.gatewayReference === name
 }
 
 /** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */

@@ -55,7 +55,7 @@ const chargesOf = async (client: TestClient) =>
   service.db
     .reader(client.id)
     .rows<{ reference: string; state: string }>(
-      sql`select reference, state from sandbox_charges where account_id = ${client.id}`,
+      sql`select split_part(reference, '.', 1) as "reference", state from sandbox_charges where account_id = ${client.id}`,
     )
 
 /** Collects the account's day with the adapters of a process. */

@@ -133,7 +133,7 @@ export async function finishCollect(
   answered: Answered,
 ): Promise<Answer> {
   if (answered.known) return paymentAnswer(await finishTry(tx, context, t, answered.known), context)
-  await putOff(tx, t, answered)
+  await putOff(tx, context, t, answered)
   return answerOf(tx, context, t.paymentId)
 }
 

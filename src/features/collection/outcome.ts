@@ -8,6 +8,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import type { DunnedInvoice } from '../dunning/queries.ts'
 import { replan } from '../dunning/save.ts'
+import { recordMismatch } from '../gateways/actions.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { countTries } from '../invoices/state-queries.ts'
 import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
@@ -15,13 +16,13 @@ import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { forgetReplaced, remakeLine } from './lines.ts'
 import { endNewCard } from './new-card.ts'
-import { closeTry, lockTry, type Try } from './try-queries.ts'
+import { ASK_AGAIN_SECONDS, closeTry, lockTry, nameTry, putOffTry, type Try } from './try-queries.ts'
 
 /** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
 
-/** The outcome of a try once it is known. */
+/** The outcome of a try once it is known; `name` is the gateway's of the charge, where a gateway has answered. */
 export type Known =
-  | { kind: 'succeeded'; on: IsoDate }
+  | { kind: 'succeeded'; on: IsoDate; name?: string | null }
   | { kind: 'failed'; class: DeclineClass; code: string | null; message: string; on: IsoDate }
 
 /**
@@ -37,21 +38,54 @@ export async function finishTry(
 ): Promise<PaymentRecord> {
   const { paymentId } = begun
   // In one exchange: the reads wait for the lock before them.
-  const [customer, payment, t] = await Promise.all([
+  const name = known.kind === 'succeeded' ? (known.name ?? null) : null
+  const [customer, , payment, t] = await Promise.all([
     lockCustomer(tx, tx.account, begun.customerId),
+    name === null ? undefined : nameTry(tx, paymentId, name),
     loadPayment(tx, tx.account, paymentId),
     lockTry(tx, paymentId),
   ])
   assert(customer && payment && t, `payment ${paymentId} is of a try`)
   if (t.state !== 'open') return payment
+  if (name !== null && t.gatewayReference !== name) {
+    await putOffMismatched(tx, context, t, otherName(t, name))
+    return payment
+  }
+  const named = { ...payment, transactionId: name ?? payment.transactionId }
   const written =
     known.kind === 'succeeded'
-      ? await settlePayment(tx, context, payment, known.on)
-      : await failPayment(tx, context, payment, { on: known.on, reason: known.message })
+      ? await settlePayment(tx, context, named, known.on)
+      : await failPayment(tx, context, named, { on: known.on, reason: known.message })
   await followOutcome(tx, context, t, known, t.begunOn)
   if (t.newCard && !isCardKept) await endNewCard(tx, context, t, t.newCard, known.kind === 'succeeded')
   if (known.kind === 'succeeded') await sendReceipt(tx, context, written, customer)
   return written
+}
+
+/** Returns a sentence about an answer with a name that is not the try's. */
+export const otherName = ({ paymentId, gatewayReference }: Try, name: string): string =>
+  gatewayReference === null
+    ? `The gateway answers about payment ${paymentId} with ${name}, which is the name of another charge.`
+    : `The gateway answers about payment ${paymentId} with ${name}, and its charge is ${gatewayReference}.`
+
+/**
+ * Writes that the answer to a try was about another charge. Rule: what became of it is unknown, and it is asked about again; one event is for a person.
+ */
+export async function putOffMismatched(
+  tx: Transaction,
+  context: RequestContext,
+  t: Try,
+  sentence: string,
+): Promise<void> {
+  if (!t.wasUnanswered) await recordMismatch(tx, context, t.gatewayId, sentence)
+  const { attempts, silentSince } = t
+  await putOffTry(tx, t.paymentId, {
+    wasCalled: true,
+    wasUnanswered: true,
+    attempts,
+    silentSince,
+    waitSeconds: ASK_AGAIN_SECONDS,
+  })
 }
 
 /** Writes what the outcome of a try means: the try itself, and how far the dunning of its invoice has come. `on` is the day of its step. */

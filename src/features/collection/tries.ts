@@ -5,6 +5,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type DunnedInvoice, listDunned, updateDunning } from '../dunning/queries.ts'
+import { drawNonce } from '../gateways/references.ts'
 import { sendTried, updateNextTry } from '../invoices/state-queries.ts'
 import { applyUnallocatedTo } from '../money/apply-unallocated.ts'
 import { listOwed } from '../money/open-queries.ts'
@@ -106,6 +107,7 @@ export function writeTry(
     isLine: lineOn !== null,
     replaced,
     newCard,
+    nonce: lineOn === null ? drawNonce() : null,
   })
   updateDunning(tx, invoice.id, isByHand ? invoice.dunning : afterBegun(invoice.dunning), null)
   if (lineOn === null) sendTried(tx, [invoice.id])

@@ -42,6 +42,12 @@ export interface NewCard {
 /** A try of an invoice: what was asked of a gateway, and what it answered. */
 export interface Try {
   paymentId: Id
+  /** Of its reference at the gateway; null of lines, which have their own, and of tries of programs before. */
+  nonce: string | null
+  /** The gateway's name of it, null where none is kept. */
+  gatewayReference: string | null
+  /** Real time at which it was sent last; null: long ago. */
+  sentAt: Instant | null
   invoiceId: InvoiceId
   customerId: CustomerId
   gatewayId: Id
@@ -91,7 +97,11 @@ const COLUMNS = fragment`
   payment_method_id as "paymentMethodId", currency, amount_minor as "amountMinor", step, action, is_extra as "isExtra",
   is_by_hand as "isByHand", begun_on as "begunOn", begun_at as "begunAt", state, class, code, message, known_on as "knownOn",
   was_called as "wasCalled", was_unanswered as "wasUnanswered", attempts, silent_since as "silentSince", is_line as "isLine", replaced,
-  awaits_customer as "awaitsCustomer", confirm_url as "confirmUrl", new_card as "newCard"`
+  awaits_customer as "awaitsCustomer", confirm_url as "confirmUrl", new_card as "newCard", nonce, gateway_reference as "gatewayReference",
+  sent_at as "sentAt"`
+
+/** After which a try whose outcome is not known is asked about again. */
+export const ASK_AGAIN_SECONDS = 60
 
 /** The condition that a try is being asked, also for a minute after its lease. */
 const IS_ASKED = fragment`
@@ -131,7 +141,7 @@ interface AttemptRow extends Try {
 export const listAttempts = async (db: Queryable, account: AccountId, invoiceId: InvoiceId): Promise<ShownTry[]> =>
   (
     await db.rows<AttemptRow>(sql`
-      select t.*, p.amount_minor as "amountMinor", case when t."isLine" then p.dated else t."begunOn" end as "begunOn", b.token::text as "batchToken", ${isLost(account)} as "isLost",
+      select t.*, coalesce(t."gatewayReference", l.gateway_reference) as "gatewayReference", p.amount_minor as "amountMinor", case when t."isLine" then p.dated else t."begunOn" end as "begunOn", b.token::text as "batchToken", ${isLost(account)} as "isLost",
              coalesce(c.class, l.returned_class) as "lostClass", coalesce(c.code, l.returned_code) as "lostCode",
              coalesce(c.message, l.returned_reason, p.fail_reason) as "lostMessage"
         from (select ${COLUMNS}, ${IS_ASKED} from collection_tries where account_id = ${account} and invoice_id = ${invoiceId}) t
@@ -162,6 +172,8 @@ export type NewTry = Omit<
   | 'awaitsCustomer'
   | 'confirmUrl'
   | 'isAsked'
+  | 'gatewayReference'
+  | 'sentAt'
 >
 
 /**
@@ -172,11 +184,11 @@ export function sendTry(tx: Transaction, t: NewTry): Try {
   tx.send(sql`
     insert into collection_tries (account_id, payment_id, invoice_id, customer_id, gateway_id, payment_method_id, currency, amount_minor, step,
       action, is_extra, is_by_hand, begun_on, begun_at, silent_since, is_line, replaced, new_card, was_called,
-      leased_until)
+      nonce, leased_until, sent_at)
     values (${tx.account}, ${t.paymentId}, ${t.invoiceId}, ${t.customerId}, ${t.gatewayId}, ${t.paymentMethodId}, ${t.currency},
       ${t.amountMinor}, ${t.step}, ${t.action}, ${t.isExtra}, ${t.isByHand}, ${t.begunOn}, ${t.begunAt}, ${t.begunAt}, ${t.isLine},
       ${t.replaced === null ? null : JSON.stringify(t.replaced)}::jsonb, ${t.newCard === null ? null : JSON.stringify(t.newCard)}::jsonb, ${!t.isLine},
-      ${t.isLine ? fragment`null` : UNTIL})`)
+      ${t.nonce}, ${t.isLine ? fragment`null, null` : fragment`${UNTIL}, moment()`})`)
   const unknown = { state: 'open', class: null, code: null, message: null, knownOn: null } as const
   const uncalled = {
     wasUnanswered: false,
@@ -184,6 +196,8 @@ export function sendTry(tx: Transaction, t: NewTry): Try {
     silentSince: t.begunAt,
     awaitsCustomer: false,
     confirmUrl: null,
+    gatewayReference: null,
+    sentAt: null,
   }
   return { ...t, ...unknown, ...uncalled, wasCalled: !t.isLine, isAsked: !t.isLine }
 }
@@ -221,6 +235,54 @@ export const putOffTry = (
       silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false},
       confirm_url = ${to.confirmUrl ?? null}, leased_until = null, next_try_at = moment(interval '1 second' * ${to.waitSeconds}::integer)
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
+
+/** Notes that a try is about to be sent once more. */
+export const noteSending = (tx: Transaction, paymentId: Id) =>
+  tx.rows(
+    sql`update collection_tries set sent_at = moment() where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`,
+  )
+
+/** Builds the condition that no other try of the gateway bears a name. */
+const isFree = (account: AccountId, name: string): Fragment => fragment`
+  not exists (select 1 from collection_tries o where o.account_id = ${account} and o.gateway_id = t.gateway_id
+    and o.gateway_reference = ${name} and o.payment_id <> t.payment_id)`
+
+/** Keeps the gateway's name of an open try in place of the one that it has. Returns false where it has another, its outcome, or another bears the name. */
+export const keepTryName = async (
+  tx: Transaction,
+  { paymentId, present, name }: { paymentId: Id; present: string | null; name: string },
+): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+      update collection_tries t set gateway_reference = ${name}
+       where t.account_id = ${tx.account} and t.payment_id = ${paymentId} and t.state = 'open'
+         and t.gateway_reference is not distinct from ${present}::text and ${isFree(tx.account, name)} returning 1 as "kept"`)
+  ).length > 0
+
+/** Gives a try, open or not, that bears no name the one by which its gateway has answered, unless another bears it. */
+export const nameTry = (tx: Transaction, paymentId: Id, name: string) =>
+  tx.rows<object>(sql`
+    update collection_tries t set gateway_reference = ${name}
+     where t.account_id = ${tx.account} and t.payment_id = ${paymentId} and t.gateway_reference is null and ${isFree(tx.account, name)}
+ returning 1 as "named"`)
+
+/** Facts of an invoice that is paid by a try, and of who pays it. */
+export interface PaidFor {
+  number: bigint
+  name: string
+  lastName: string | null
+  isCompany: boolean
+  email: string | null
+  /** As it was written. */
+  country: string | null
+  postalCode: string | null
+}
+
+export const findPaidFor = (db: Queryable, account: AccountId, invoiceId: InvoiceId) =>
+  db.one<PaidFor>(sql`
+    select i.number, c.name, c.last_name as "lastName", c.is_company as "isCompany", c.email, c.country, c.zip_code as "postalCode"
+      from invoices i join customers c on c.account_id = ${account} and c.customer_id = i.customer_id
+     where i.account_id = ${account} and i.invoice_id = ${invoiceId}`)
 
 /** Writes the outcome of a try, without waiting, and forgets its card. */
 export const closeTry = (

@@ -44,6 +44,7 @@ export const AttemptsOut = outList(
       Code: orNull(outText('The code of the gateway or bank for the failure; null without one.')),
       Message: orNull(outText('What the gateway or bank wrote about it; null without a text.')),
       isByHand: outFlag('Whether a person has settled it.'),
+      transactionID: orNull(outText(SHARED.transactionID)),
     },
     'CollectionAttempt',
   ),
@@ -68,6 +69,7 @@ export const attemptsToWire = (tries: readonly ShownTry[], { id, number }: Numbe
     Code: (t.lost ?? t).code,
     Message: (t.lost ?? t).message,
     isByHand: t.isByHand,
+    transactionID: t.gatewayReference,
   }))
 
 type Attempt = ReturnType<typeof attemptsToWire>[number]
@@ -98,6 +100,7 @@ export const lineAttemptsToWire = (
     Code: line.returnedOn === null ? line.resultCode : line.returnedCode,
     Message: line.returnedReason ?? line.resultReason,
     isByHand: true,
+    transactionID: line.gatewayReference,
   }))
 
 export const TryResultIn = objectOf(

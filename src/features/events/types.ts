@@ -15,6 +15,7 @@ export const EVENT_TYPES = [
   'gateway.created',
   'gateway.updated',
   'gateway.deleted',
+  'gateway.mismatch',
   'payment_method.created',
   'payment_method.updated',
   'payment_method.deleted',

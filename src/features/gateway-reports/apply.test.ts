@@ -172,9 +172,9 @@ test('an answer that was overtaken by the charge itself is asked for again', asy
   const shop = await chargedPayment(service, undefined, { isPending: true })
   const sandbox = service.calling.adapters.get('sandbox')!
   const answers: string[] = []
-  const askCharge: typeof sandbox.askCharge = async (call, reference) => {
-    answers.push(reference)
-    if (answers.length > 1) return sandbox.askCharge!(call, reference)
+  const askCharge: typeof sandbox.askCharge = async (call, asked) => {
+    answers.push(asked.reference)
+    if (answers.length > 1) return sandbox.askCharge!(call, asked)
     await acting(service, shop.client, async (tx, context) =>
       settlePayment(tx, context, (await lockedPayment(tx, shop.id))!, '2027-01-01'),
     )
@@ -282,7 +282,8 @@ test('what cannot be applied is kept with the reason', async () => {
   const reports = (await keptReports(service, shop.client)).filter(({ externalId }) =>
     /^(charge|refund|stored)/.test(externalId),
   )
-  expect(reports).toHaveLength(strange.length * 3)
+  // Tokens of cards that nobody here has are a stranger's.
+  expect(reports).toHaveLength(strange.length * 2)
   for (const one of reports)
     expect(one).toMatchObject({ isFinished: true, reason: expect.stringMatching(/^The gateway/) })
   expect(await paymentsOf(shop.client)).toEqual(before)

@@ -13,17 +13,21 @@ import { askEndedSale, askSaleRefund, type SaleAsked } from '../capture-sessions
 import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
+import { recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import { factsOfCharge, findKnownCharge, type KnownCharge } from '../gateways/charge-queries.ts'
 import type { GatewayAdapter, GatewayCall, None, NotSent, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
 import { renewCards } from '../payment-methods/renew.ts'
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
-import { findSoldCharge, type KeptReport } from './queries.ts'
-import { APPLIED, identifierOf, refused, type Verdict, WAITS } from './rules.ts'
+import { nameCharge } from './names.ts'
+import { findPaymentOfCharge, findSoldCharge, type KeptReport } from './queries.ts'
+import { APPLIED, refused, type Verdict, WAITS } from './rules.ts'
 
 /**
  * Applies reports: the gateway is asked what is true now, and that is written. So neither the order of reports matters, nor how often one is
@@ -60,9 +64,11 @@ export async function applyReport(
   const context = reportContext(deps, account, moment, report)
   switch (report.about) {
     case 'charge':
-      return chargeReported(deps, context, gateway, report.reference)
+      return chargeReported(deps, context, gateway, report)
     case 'refund':
-      return refundReported(deps, context, gateway, report.reference)
+      return refundReported(deps, context, gateway, report)
+    case 'storing':
+      return refused('The gateway reports the storing of a card, which nothing here has begun.')
     case 'stored':
       return cardReported(deps, context, gateway, report.reference)
   }
@@ -91,56 +97,102 @@ async function chargeReported(
   deps: ReportDeps,
   context: RequestContext,
   gateway: Gateway,
-  reference: string,
+  report: KeptReport,
 ): Promise<Verdict> {
   const { account } = context
-  const id = identifierOf(reference)
-  const find = async () => (id === undefined ? undefined : findPayment(deps.db.reader(account.id), account.id, id))
-  const sold =
-    id === undefined ? undefined : await findSoldCharge(deps.db.reader(account.id), account.id, gateway.id, id)
-  // Rule: the charge of a capture session waits until a customer has it; what it is after it was found not made goes back.
-  if (sold && sold.paymentId === null && id !== undefined)
-    return sold.isWaiting ? WAITS : verdictOf(await askEndedSale(deps, context, gateway, id))
-  const payment =
-    sold?.paymentId != null ? await findPayment(deps.db.reader(account.id), account.id, sold.paymentId) : await find()
-  // What came back later is a payment of the same charge, and no charge of its own.
-  if (payment?.gatewayId !== gateway.id || (!sold && payment.chargeId !== payment.id))
-    return refused(`The gateway reports charge ${reference}, which is no payment of it.`)
+  const reader = deps.db.reader(account.id)
+  const named = readReference(report.reference)
+  const found = named && (await findKnownCharge(reader, account.id, gateway.id, named.id))
+  // Another nonce is another installation's, a copy's, or what a restore has lost.
+  if (!found || found.nonce !== named.nonce)
+    return refused(`The gateway reports charge ${report.reference}, which is none of this service.`)
+  const charge = await nameBack(deps, context, gateway, found, report.name)
+  if (!charge) return WAITS
+  if (report.name !== null && charge.gatewayReference !== report.name) {
+    const other = await chargedTwice(deps, context, gateway, charge, report.name)
+    if (other) return other
+  }
+  const { id } = charge
+  if (charge.kind === 'sale') {
+    const sold = await findSoldCharge(reader, account.id, gateway.id, id)
+    // Rule: the charge of a capture session waits until a customer has it; what it is after it was found not made goes back.
+    if (sold && sold.paymentId === null)
+      return sold.isWaiting ? WAITS : verdictOf(await askEndedSale(deps, context, gateway, id))
+  }
+  const paymentId = await findPaymentOfCharge(reader, account.id, gateway.id, id)
+  assert(paymentId !== undefined, `charge ${id} is a payment`)
   // A clock that stands waits for nothing that real time would bring.
-  if (isPending(payment)) await resumeTry(deps, context, payment.id, account.clockAt !== null)
-  const known = await findPayment(deps.db.reader(account.id), account.id, payment.id)
-  assert(known, `payment ${payment.id} exists`)
-  const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, reference))
+  if (charge.kind === 'try') await resumeTry(deps, context, paymentId, account.clockAt !== null)
+  const known = await findPayment(reader, account.id, paymentId)
+  assert(known, `payment ${paymentId} exists`)
+  // Only whoever holds its lease asks about a try that is open.
+  if (charge.kind === 'try' && isPending(known)) return WAITS
+  const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, factsOfCharge(charge)))
   if ('kind' in answer && isUnanswered(answer)) return WAITS
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
-  const of = {
-    gatewayId: gateway.id,
-    chargeId: id ?? payment.id,
-    paymentId: payment.id,
-    wasPending: isPending(known),
-  }
+  const of = { charge, paymentId, wasPending: isPending(known) }
   const verdict = await deps.db.transaction(account.id, (tx) =>
     applyCharge(tx, context, of, state, deps.linesOfService),
   )
   // Once more at most: a payment whose outcome is known does not pend again.
-  return verdict === 'outdated' ? chargeReported(deps, context, gateway, reference) : verdict
+  return verdict === 'outdated' ? chargeReported(deps, context, gateway, report) : verdict
+}
+
+/**
+ * Gives a charge that keeps no name the one that a report gives, once the gateway's answer bears it: a restore or a failover has lost it, and without a name
+ * it would be asked for in vain. Returns the charge as it is then; undefined where the gateway does not answer.
+ */
+async function nameBack(
+  deps: ReportDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  charge: KnownCharge,
+  name: string | null,
+): Promise<KnownCharge | undefined> {
+  if (name === null || charge.gatewayReference !== null) return charge
+  const asked = { ...factsOfCharge(charge), gatewayReference: name }
+  const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, asked))
+  if ('kind' in answer) return isUnanswered(answer) ? undefined : charge
+  const { outcome } = answer
+  if (!('gatewayReference' in outcome) || outcome.gatewayReference !== name) return charge
+  const kept = await deps.db.transaction(context.account.id, (tx) => nameCharge(tx, charge, name))
+  return { ...charge, gatewayReference: kept }
+}
+
+/** Asks about a charge by a name that is not its own; a refusal, with an event, where money was taken under it. */
+async function chargedTwice(
+  deps: ReportDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  charge: KnownCharge,
+  name: string,
+): Promise<Verdict | undefined> {
+  const asked = { ...factsOfCharge(charge), gatewayReference: name }
+  const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, asked))
+  if ('kind' in answer && isUnanswered(answer)) return WAITS
+  if (!('outcome' in answer) || answer.outcome.kind !== 'succeeded' || answer.outcome.gatewayReference !== name)
+    return undefined
+  const reason = `The gateway has charged ${name} for payment ${charge.id}, beside its charge ${charge.gatewayReference}.`
+  await deps.db.transaction(context.account.id, (tx) => recordMismatch(tx, context, gateway.id, reason))
+  return refused(reason)
 }
 
 async function refundReported(
   deps: ReportDeps,
   context: RequestContext,
   gateway: Gateway,
-  reference: string,
+  { reference }: KeptReport,
 ): Promise<Verdict> {
   const { account } = context
   const reader = deps.db.reader(account.id)
-  const id = identifierOf(reference)
-  const refund = id === undefined ? undefined : await findPaymentRefund(reader, account.id, id)
-  const sale = id === undefined ? undefined : await findSaleOfRefund(reader, account.id, gateway.id, id)
-  if (sale) return verdictOf(await askSaleRefund(deps, context, gateway, sale))
+  const named = readReference(reference)
+  const notHere = refused(`The gateway reports refund ${reference}, which is none of this service.`)
+  if (!named) return notHere
+  const sale = await findSaleOfRefund(reader, account.id, gateway.id, named.id)
+  if (sale && sale.refundNonce === named.nonce) return verdictOf(await askSaleRefund(deps, context, gateway, sale))
+  const refund = await findPaymentRefund(reader, account.id, named.id)
   const payment = refund && (await findPayment(reader, account.id, refund.paymentId))
-  if (!refund || payment?.gatewayId !== gateway.id)
-    return refused(`The gateway reports refund ${reference}, which is none of it.`)
+  if (!refund || refund.nonce !== named.nonce || payment?.gatewayId !== gateway.id) return notHere
   const asked = await askAbout(deps.db, context, deps, refund.id)
   assert(asked, `refund ${refund.id} exists`)
   // An open refund is asked about in its turn.

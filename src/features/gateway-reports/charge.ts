@@ -8,12 +8,15 @@ import type { LinesOfService } from '../batches/hooks.ts'
 import { findLine } from '../batches/line-queries.ts'
 import { applyLineResult, type LineResult, noteReturned } from '../batches/results.ts'
 import { findCustomer } from '../customers/queries.ts'
+import { recordMismatch } from '../gateways/actions.ts'
+import type { KnownCharge } from '../gateways/charge-queries.ts'
 import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
+import { nameCharge } from './names.ts'
 import { type AppliedChange, insertAppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
 import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } from './rules.ts'
 
@@ -29,8 +32,7 @@ interface Applying {
 
 /** A charge that a gateway was asked about; `wasPending`: its outcome was not known here when the question left. */
 interface Asked {
-  gatewayId: Id
-  chargeId: Id
+  charge: KnownCharge
   paymentId: Id
   wasPending: boolean
 }
@@ -39,11 +41,19 @@ interface Asked {
 export async function applyCharge(
   tx: Transaction,
   context: RequestContext,
-  { gatewayId, chargeId, paymentId, wasPending }: Asked,
+  { charge: asked, paymentId, wasPending }: Asked,
   { outcome, changes }: ChargeState,
   linesOfService: LinesOfService,
 ): Promise<Verdict | 'outdated'> {
-  const begun = await lockedPayment(tx, paymentId)
+  const { gatewayId, id: chargeId } = asked
+  assert(await lockedPayment(tx, paymentId), `payment ${paymentId} exists`)
+  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
+  if (name !== null && asked.gatewayReference !== name && (await nameCharge(tx, asked, name)) !== name) {
+    const reason = `The gateway answers about charge ${chargeId} with ${name}, which is the name of another charge.`
+    await recordMismatch(tx, context, gatewayId, reason)
+    return refused(reason)
+  }
+  const begun = await loadPayment(tx, tx.account, paymentId)
   assert(begun, `payment ${paymentId} exists`)
   const charge = isPending(begun) ? await withResult(tx, context, begun, outcome, linesOfService) : begun
   if (isPending(charge)) return WAITS

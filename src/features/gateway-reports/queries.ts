@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
-import { fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
 import type { ChargeChange, GatewayReport } from '../gateways/contract.ts'
 
 /** Finds whose gateway a token names, of all accounts. */
@@ -11,24 +11,71 @@ export const findGatewayOfToken = (db: Queryable, token: string) =>
     select account_id as "account", gateway_id as "id" from find_gateway_by_token(${token}::uuid)`)
 
 /** A report as it is kept: whose it is, and what it is about. */
-export interface KeptReport extends Pick<GatewayReport, 'about' | 'reference'> {
+export interface KeptReport extends Pick<GatewayReport, 'about'> {
   id: Id
   gatewayId: Id
+  /** Of the charge or refund; of a stored card its token. */
+  reference: string
+  /** The gateway's name of it, as the report gave it; null: it gave none. */
+  name: string | null
 }
 
-const COLUMNS = fragment`gateway_report_id as "id", gateway_id as "gatewayId", about, reference`
+const COLUMNS = fragment`gateway_report_id as "id", gateway_id as "gatewayId", about, reference, gateway_reference as "name"`
 
-/** Keeps a report; false when it is known already. */
-export const insertGatewayReport = async (
+/** A report that is to be kept. */
+export interface ArrivedReference extends Pick<KeptReport, 'about' | 'reference' | 'name'> {
+  externalId: string
+}
+
+/** Keeps reports that are not known yet; returns whether there were any. */
+export const insertGatewayReports = async (
   tx: Transaction,
   gatewayId: Id,
-  report: GatewayReport,
+  all: readonly ArrivedReference[],
   realNow: Instant,
 ): Promise<boolean> =>
-  (await tx.first(sql`
-    insert into gateway_reports (account_id, gateway_id, external_id, about, reference, received_at)
-    values (${tx.account}, ${gatewayId}, ${report.id}, ${report.about}, ${report.reference}, ${realNow})
-    on conflict (account_id, gateway_id, external_id) do nothing returning gateway_report_id`)) !== undefined
+  (
+    await tx.rows(sql`
+      insert into gateway_reports (account_id, gateway_id, external_id, about, reference, gateway_reference, received_at)
+      select ${tx.account}, ${gatewayId}, r.external_id, r.about, r.reference, r.name, ${realNow}
+        from unnest(${column(all, 'externalId')}::text[], ${column(all, 'about')}::text[], ${column(all, 'reference')}::text[],
+          ${column(all, 'name')}::text[]) as r(external_id, about, reference, name)
+          on conflict (account_id, gateway_id, external_id) do nothing returning 1 as "kept"`)
+  ).length > 0
+
+/** A charge or refund that a gateway's name stands for here. */
+export interface NamedHere {
+  about: 'charge' | 'refund'
+  name: string
+  id: Id
+  nonce: string | null
+}
+
+/** Finds the charges and refunds of a gateway by its names of them. */
+export const findNamed = (db: Queryable, account: AccountId, gatewayId: Id, names: readonly string[]) => {
+  const list = arrayLiteral(names)
+  return db.rows<NamedHere>(sql`
+    select 'charge' as "about", t.gateway_reference as "name", t.payment_id as "id", t.nonce from collection_tries t
+     where t.account_id = ${account} and t.gateway_id = ${gatewayId} and t.gateway_reference = any(${list}::text[])
+     union all
+    select 'charge', s.gateway_reference, s.charge_id, s.nonce from capture_sales s
+     where s.account_id = ${account} and s.gateway_id = ${gatewayId} and s.gateway_reference = any(${list}::text[])
+       and s.gateway_reference <> 'by hand'
+     union all
+    select 'charge', l.gateway_reference, l.payment_id, l.nonce from batch_lines l
+      join payments p on p.account_id = ${account} and p.payment_id = l.payment_id and p.gateway_id = ${gatewayId}
+     where l.account_id = ${account} and l.gateway_reference = any(${list}::text[])
+     union all
+    select 'refund', r.gateway_reference, r.refund_id, r.nonce from payment_refunds r
+      join payments p on p.account_id = ${account} and p.payment_id = r.payment_id and p.gateway_id = ${gatewayId}
+     where r.account_id = ${account} and r.gateway_reference = any(${list}::text[])`)
+}
+
+/** Lists which of some tokens are of cards that a gateway keeps for this account. */
+export const listKnownTokens = (db: Queryable, account: AccountId, gatewayId: Id, tokens: readonly string[]) =>
+  db.values<string>(sql`
+    select gateway_token as "token" from payment_methods
+     where account_id = ${account} and gateway_id = ${gatewayId} and gateway_token = any(${arrayLiteral(tokens)}::text[])`)
 
 /** The channel on which workers learn of reports. */
 export const REPORT_CHANNEL = 'gateway_report'
@@ -94,6 +141,14 @@ export const findSoldCharge = (db: Queryable, account: AccountId, gatewayId: Id,
              where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}) as "paymentId",
            c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
       from capture_sales c where c.account_id = ${account} and c.gateway_id = ${gatewayId} and c.charge_id = ${chargeId}`)
+
+/** Finds the payment that a charge was first. */
+export const findPaymentOfCharge = async (db: Queryable, account: AccountId, gatewayId: Id, chargeId: Id) =>
+  (
+    await db.first<{ id: Id }>(sql`
+      select payment_id as "id" from payments
+       where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by payment_id limit 1`)
+  )?.id
 
 /** Lists the payments that a charge was, and became by money that came back, in the order of their making. */
 export const listPaymentsOfCharge = (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<Id[]> =>

@@ -1,9 +1,21 @@
+import type { Instant } from '../../kernel/calendar.ts'
 import type { RealClock } from '../../kernel/context.ts'
+import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database } from '../../platform/database/database.ts'
-import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
+import { getAccount } from '../accounts/queries.ts'
+import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
+import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway } from '../gateways/queries.ts'
-import { announceReport, findGatewayOfToken, insertGatewayReport } from './queries.ts'
+import { referenceFor } from '../gateways/references.ts'
+import {
+  announceReport,
+  findGatewayOfToken,
+  findNamed,
+  insertGatewayReports,
+  listKnownTokens,
+  type ArrivedReference,
+} from './queries.ts'
 import { isGuid } from '../../platform/wire/fields.ts'
 import { isKeepable } from './rules.ts'
 
@@ -19,22 +31,63 @@ export interface ArrivedReport {
   headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** Keeps a report that its gateway has signed just now; false, and nothing more, for any other. */
+/** Keeps the reports of a request that a gateway has signed just now; false, and nothing more, for any other. */
 export async function receiveReport(
   deps: GatewayDeps & { db: Database; realClock: RealClock },
   { token, raw, headers }: ArrivedReport,
 ): Promise<boolean> {
   const found = isGuid(token) ? await findGatewayOfToken(deps.db.unscoped, token) : undefined
-  const gateway = found && (await findGateway(deps.db.reader(found.account), found.account, found.id))
+  if (!found) return false
+  const reader = deps.db.reader(found.account)
+  const [gateway, account] = await Promise.all([
+    findGateway(reader, found.account, found.id),
+    getAccount(reader, found.account),
+  ])
   if (!gateway) return false
-  const { account } = found
-  const { adapter, settings } = adapterOf(deps, account, gateway)
+  const { adapter, settings } = adapterOf(deps, account.id, gateway)
   const realNow = instantOf(deps.realClock())
-  const whose = { accountId: account, gatewayId: gateway.id, settings }
-  const report = adapter.readReport?.(whose, raw, headers, realNow)
-  if (!report || !isKeepable(report)) return false
-  await deps.db.transaction(account, async (tx) => {
-    if (await insertGatewayReport(tx, gateway.id, report, realNow)) await announceReport(tx)
-  })
+  const read = adapter.readReport?.({ ...whoseOf(account, gateway), settings }, raw, headers, realNow)
+  if (read?.kind !== 'read' || !read.reports.every(isKeepable)) return false
+  await keepReports(deps.db, account.id, gateway.id, read.reports, realNow)
   return true
+}
+
+/**
+ * Keeps reports, all in one transaction and each once. Rule: what only bears a name that no row here has, or the token of a card that nobody here has,
+ * is a stranger's, of whom nothing is kept.
+ */
+async function keepReports(
+  db: Database,
+  account: AccountId,
+  gatewayId: Id,
+  all: readonly GatewayReport[],
+  realNow: Instant,
+): Promise<void> {
+  const ours = await leaveStrangersOut(db.reader(account), account, gatewayId, all)
+  if (ours.length === 0) return
+  await db.transaction(account, async (tx) => {
+    if (await insertGatewayReports(tx, gatewayId, ours, realNow)) await announceReport(tx)
+  })
+}
+
+async function leaveStrangersOut(
+  db: Queryable,
+  account: AccountId,
+  gatewayId: Id,
+  all: readonly GatewayReport[],
+): Promise<ArrivedReference[]> {
+  const isStored = ({ about }: GatewayReport) => about === 'stored'
+  const names = all.flatMap(({ reference, gatewayReference: name }) =>
+    reference === undefined && name !== undefined ? [name] : [],
+  )
+  const tokens = all.filter(isStored).flatMap(({ reference }) => (reference === undefined ? [] : [reference]))
+  const named = names.length === 0 ? [] : await findNamed(db, account, gatewayId, names)
+  const known = new Set(tokens.length === 0 ? [] : await listKnownTokens(db, account, gatewayId, tokens))
+  return all.flatMap((report) => {
+    const { id: externalId, about, gatewayReference: name = null } = report
+    const row = named.find((one) => one.about === about && one.name === name)
+    const reference = report.reference ?? (row && referenceFor(row))
+    if (reference === undefined || (isStored(report) && !known.has(reference))) return []
+    return [{ externalId, about, reference, name }]
+  })
 }

@@ -6,7 +6,11 @@ import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
 import { unappliedReports } from '../result-files/unapplied.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
+import { findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
+import { findKnownCharge } from '../gateways/charge-queries.ts'
+import { readReference, referenceFor } from '../gateways/references.ts'
 import { sandboxReport } from '../gateways/sandbox.ts'
+import { findPaymentRefund } from '../refunds/queries.ts'
 import type { ReportDeps } from './apply.ts'
 import { workReports } from './work.ts'
 
@@ -31,18 +35,32 @@ interface Sender {
 /** Signs a report as the sandbox of an account does, at an instant of real time. */
 export function signed(
   service: TestService,
-  { client, gatewayID }: Pick<Sender, 'client' | 'gatewayID'>,
+  { client, gatewayID, GatewayToken }: Sender,
   report: GatewayReport,
   { settings = {}, atMs = Date.now() }: { settings?: Record<string, unknown>; atMs?: number } = {},
 ) {
   const keyedHash = service.calling.envelope.keyedHash('sandbox')
-  const whose = { accountId: client.id, gatewayId: BigInt(gatewayID), settings }
-  return sandboxReport(whose, keyedHash, report, instantOf(atMs))
+  const whose = { accountId: client.id, gatewayId: BigInt(gatewayID), scope: GatewayToken, isLive: false, settings }
+  return sandboxReport(whose, keyedHash, [report], instantOf(atMs))
+}
+
+/** Puts the nonce of its intent behind the identifier of a charge or refund. */
+async function withNonce(service: TestService, { client: { id }, gatewayID }: Sender, sent: GatewayReport) {
+  const named = sent.about === 'stored' ? undefined : readReference(sent.reference ?? '')
+  if (named?.nonce !== null) return sent
+  const reader = service.db.reader(id)
+  const nonce =
+    sent.about === 'charge'
+      ? (await findKnownCharge(reader, id, BigInt(gatewayID), named.id))?.nonce
+      : ((await findPaymentRefund(reader, id, named.id))?.nonce ??
+        (await findSaleOfRefund(reader, id, BigInt(gatewayID), named.id))?.refundNonce)
+  return { ...sent, reference: referenceFor({ id: named.id, nonce: nonce ?? null }) }
 }
 
 /** Sends a report that a sandbox has signed to the address of its gateway. */
-export function report(service: TestService, sender: Sender, sent: GatewayReport, atMs?: number) {
-  const { raw, headers } = signed(service, sender, sent, atMs === undefined ? {} : { atMs })
+export async function report(service: TestService, sender: Sender, sent: GatewayReport, atMs?: number) {
+  const named = await withNonce(service, sender, sent)
+  const { raw, headers } = signed(service, sender, named, atMs === undefined ? {} : { atMs })
   return service.anonymous.request('POST', `/gateways/${sender.GatewayToken}/events`, raw.toString(), headers)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Payment } from '../money/payment-queries.ts'
-import { identifierOf, isKeepable, lostShares, wasNeverReceived } from './rules.ts'
+import { isKeepable, lostShares, wasNeverReceived } from './rules.ts'
 import { isGuid } from '../../platform/wire/fields.ts'
 
 const payment = (amountMinor: bigint, more: Partial<Payment> = {}): Payment =>
@@ -33,13 +33,6 @@ test('a payment that failed was never received, unless it was settled before', (
   expect(wasNeverReceived(payment(1n, { failedOn: '2027-01-02', settledOn: null }))).toBe(true)
   expect(wasNeverReceived(payment(1n, { failedOn: '2027-01-02' }))).toBe(false)
   expect(wasNeverReceived(payment(1n))).toBe(false)
-})
-
-test('a reference is an identifier of ours, or none', () => {
-  expect(identifierOf('1')).toBe(1n)
-  expect(identifierOf('9'.repeat(18))).toBe(999_999_999_999_999_999n)
-  for (const text of ['', '0', '01', '-1', '1.0', '1e3', ' 1', '1 ', '0x1', '9'.repeat(19), '١'])
-    expect(identifierOf(text)).toBeUndefined()
 })
 
 test('a token is a UUID in whatever case, and names are kept that are printable and not too long', () => {

@@ -1,4 +1,3 @@
-import type { Id } from '../../kernel/ids.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import type { Payment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
@@ -16,15 +15,10 @@ export const WAITS: Verdict = { kind: 'waits' }
 export const refused = (reason: string): Verdict => ({ kind: 'refused', reason })
 
 const NAME = /^[\x21-\x7e]{1,255}$/
-/** As many digits as an identifier of ours can have. */
-const IDENTIFIER = /^[1-9]\d{0,17}$/
 
 /** Returns true where the names in a signed report can be kept: printable, not empty, 255 characters at most. */
-export const isKeepable = ({ id, reference }: GatewayReport): boolean => NAME.test(id) && NAME.test(reference)
-
-/** Returns the identifier of a payment or refund that a reference is; undefined where it can be none. */
-export const identifierOf = (reference: string): Id | undefined =>
-  IDENTIFIER.test(reference) ? BigInt(reference) : undefined
+export const isKeepable = ({ id, reference, gatewayReference }: GatewayReport): boolean =>
+  [id, reference, gatewayReference].every((text) => text === undefined || NAME.test(text))
 
 /** Returns true for a payment whose charge was recorded as failed before it ever counted as received. */
 export const wasNeverReceived = ({ failedOn, settledOn }: Payment): boolean => failedOn !== null && settledOn === null

@@ -3,10 +3,10 @@ import type { Account, Moment, RealClock } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { listReportsDue, type ReportType, type SandboxReport, updateReportSent } from '../../sandbox/queries.ts'
-import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
+import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway } from '../gateways/queries.ts'
-import { sandboxReport } from '../gateways/sandbox.ts'
+import { nameOfCharge, sandboxReport } from '../gateways/sandbox.ts'
 import { receiveReport } from './receive.ts'
 
 /** The sandbox as a sender: what is due in its book goes the way of any report, signed bytes and headers. */
@@ -35,14 +35,21 @@ export async function sendSandboxReports(deps: SenderDeps, account: Account, mom
   }
 }
 
+const sandboxReportOf = ({ id, type, reference }: SandboxReport): GatewayReport => ({
+  id: `sandbox-${id}`,
+  about: ABOUT[type],
+  reference,
+  ...(ABOUT[type] === 'charge' && { gatewayReference: nameOfCharge(reference) }),
+})
+
 async function send(deps: SenderDeps, account: Account, due: SandboxReport): Promise<void> {
   const gateway = await findGateway(deps.db.reader(account.id), account.id, due.gatewayId)
   assert(gateway, `gateway ${due.gatewayId} exists`)
   const { settings } = adapterOf(deps, account.id, gateway)
-  const whose = { accountId: account.id, gatewayId: gateway.id, settings }
-  const report = { id: `sandbox-${due.id}`, about: ABOUT[due.type], reference: due.reference }
+  const whose = { ...whoseOf(account, gateway), settings }
+  const report = sandboxReportOf(due)
   const keyedHash = deps.envelope.keyedHash('sandbox')
-  const { raw, headers } = sandboxReport(whose, keyedHash, report, instantOf(deps.realClock()))
+  const { raw, headers } = sandboxReport(whose, keyedHash, [report], instantOf(deps.realClock()))
   const isTaken = await receiveReport(deps, { token: gateway.token, raw, headers })
   assert(isTaken, `report ${report.id} of the sandbox is signed by it`)
 }

@@ -1,23 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { Problems } from '../../kernel/fault.ts'
 import { achFile } from './ach-file.ts'
+import { callOf } from './calls.testing.ts'
 import { COMPANY } from './company.testing.ts'
 import type { BatchToBuild, Built, GatewayCall, Held, LineToBuild } from './contract.ts'
 import { ACH_FILE } from './facts.ts'
 import { checkGatewaySettings, mergedSettings, readSettings, type SentSettings } from './settings.ts'
 
-const callWith = (settings: SentSettings = {}): GatewayCall => ({
-  accountId: 7n as GatewayCall['accountId'],
-  gatewayId: 1n,
-  settings: readSettings(ACH_FILE, { ...COMPANY, ...settings }),
-  now: '2027-01-04T18:59:00.000Z',
-  today: '2027-01-04',
-  signal: new AbortController().signal,
-})
+const callWith = (settings: SentSettings = {}): GatewayCall =>
+  callOf({
+    accountId: 7n as GatewayCall['accountId'],
+    gatewayId: 1n,
+    settings: readSettings(ACH_FILE, { ...COMPANY, ...settings }),
+    now: '2027-01-04T18:59:00.000Z',
+    today: '2027-01-04',
+  })
 
 const lineOf = (paymentId: bigint, rest: Partial<LineToBuild> = {}): LineToBuild => ({
   paymentId,
   reference: `P7-${paymentId}`,
+  chargeReference: `${paymentId}.Qm3kz0aXw1Yb`,
   amountMinor: 11_500n,
   kind: 'ach',
   accountType: 'Checking',

@@ -151,6 +151,7 @@ const PROBE: LineToBuild = {
   kind: 'ach',
   paymentId: 1n,
   reference: 'P1-1',
+  chargeReference: '1',
   amountMinor: 100n,
   accountType: 'Checking',
   accountHolder: 'Test',

@@ -186,6 +186,18 @@ export async function removeGateway(tx: Transaction, context: RequestContext, ga
   await deleteGateway(tx, tx.account, id)
 }
 
+/** Records that a gateway answered about another charge or refund than it was asked about: a person has to look. */
+export const recordMismatch = async (
+  tx: Transaction,
+  context: RequestContext,
+  id: Id,
+  reason: string,
+): Promise<void> => {
+  const row = await findGateway(tx, tx.account, id)
+  assert(row, `gateway ${id} exists`)
+  await recordChange(tx, context, gatewayKind, { type: 'gateway.mismatch', row, reason })
+}
+
 async function recorded(
   tx: Transaction,
   context: RequestContext,

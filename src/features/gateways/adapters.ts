@@ -19,16 +19,16 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
   // By a reader: after a failover its connections wait until what was lost is settled, and the hold with it.
   const isHeld = ({ accountId, gatewayId }: GatewayCall) => isHeldNow(db.reader(accountId), accountId, gatewayId)
   const unlessHeld =
-    <Asked, Answer>(ask: (call: GatewayCall, asked: Asked) => Promise<Answer>) =>
-    async (call: GatewayCall, asked: Asked): Promise<Answer | Held> =>
+    <Call extends GatewayCall, Asked, Answer>(ask: (call: Call, asked: Asked) => Promise<Answer>) =>
+    async (call: Call, asked: Asked): Promise<Answer | Held> =>
       (await isHeld(call)) ? { kind: 'held' } : ask(call, asked)
   // Whatever may move money is remembered by its reference.
-  const moving = <Asked, Answer extends { kind: string }>(
+  const moving = <Call extends GatewayCall, Asked, Answer extends { kind: string }>(
     operation: string,
-    ask: (call: GatewayCall, asked: Asked) => Promise<Answer>,
+    ask: (call: Call, asked: Asked) => Promise<Answer>,
     referenceOf: (asked: Asked) => string,
   ) =>
-    unlessHeld((call: GatewayCall, asked: Asked) => {
+    unlessHeld((call: Call, asked: Asked) => {
       const { accountId: account, gatewayId } = call
       const effect = db.remember({ account, operation, gatewayId, reference: referenceOf(asked) })
       return underWay(

@@ -42,16 +42,31 @@ export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Ga
   return days
 }
 
+/** Returns whose gateway it is, for calls and for reading reports. */
+export const whoseOf = (
+  account: Pick<Account, 'id' | 'mode'>,
+  { id, token }: Pick<Gateway, 'id' | 'token'>,
+): Pick<GatewayCall, 'accountId' | 'gatewayId' | 'scope' | 'isLive'> => ({
+  accountId: account.id,
+  gatewayId: id,
+  scope: token,
+  isLive: account.mode === 'live',
+})
+
 /** Makes the refusal of a form where too much waits for gateways. */
 export const gatewaysBusy = (): Fault =>
   new Fault('unavailable', [{ code: 'busy', message: 'Too much is at gateways; try again.', field: null }], 5)
 
-/** Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. */
+/**
+ * Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. With `isCustomerPresent` somebody waits at
+ * a page for the answer.
+ */
 export async function askGateway<Answer>(
   deps: GatewayDeps,
-  { account, moment }: { account: Pick<Account, 'id'>; moment: Moment },
+  { account, moment }: { account: Pick<Account, 'id' | 'mode' | 'timeZone'>; moment: Moment },
   gateway: Gateway,
   ask: (adapter: GatewayAdapter, call: GatewayCall) => Promise<Answer>,
+  { isCustomerPresent = false } = {},
 ): Promise<Answer | Unknown> {
   const { adapter, settings } = adapterOf(deps, account.id, gateway)
   const patience = new AbortController()
@@ -61,7 +76,14 @@ export async function askGateway<Answer>(
   const late = new Promise<Unknown>((resolve) =>
     signal.addEventListener('abort', () => resolve({ kind: 'unknown' }), { once: true }),
   )
-  const call: GatewayCall = { accountId: account.id, gatewayId: gateway.id, settings, ...moment, signal }
+  const call: GatewayCall = {
+    ...whoseOf(account, gateway),
+    settings,
+    timeZone: account.timeZone,
+    isCustomerPresent,
+    ...moment,
+    signal,
+  }
   try {
     return await Promise.race([ask(adapter, call), late])
   } finally {

@@ -4,7 +4,8 @@ import { startTestService } from '../../../test/support/app.ts'
 import { achFile } from './ach-file.ts'
 import { COMPANY } from './company.testing.ts'
 import { testContract } from './contract.testing.ts'
-import type { GatewayCall } from './contract.ts'
+import { callOf } from './calls.testing.ts'
+import type { ChargingCall } from './contract.ts'
 import { manual } from './manual.ts'
 import { sandboxAdapter } from './sandbox.ts'
 import { sepaFile } from './sepa-file.ts'
@@ -16,11 +17,10 @@ const keyedHash = (text: string) => createHmac('sha256', 'key of this test').upd
 const TODAY = '2027-01-31'
 let gateways = 0n
 
-const callWith = (settings: Record<string, unknown>) => async (): Promise<GatewayCall> => {
+const callWith = (settings: Record<string, unknown>) => async (): Promise<ChargingCall> => {
   const { id: accountId } = await service.newAccount()
   gateways += 1n
-  const signal = new AbortController().signal
-  return { accountId, gatewayId: gateways, settings, now: `${TODAY}T08:00:00.000Z`, today: TODAY, signal }
+  return callOf({ accountId, gatewayId: gateways, settings, now: `${TODAY}T08:00:00.000Z`, today: TODAY })
 }
 
 describe('the contract of gateways', () => {

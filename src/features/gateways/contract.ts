@@ -8,15 +8,26 @@ import type { GatewayFacts, GatewayType } from './facts.ts'
 /**
  * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
  *
- * Every call is made outside of any transaction, after its intent was committed, and names the reference that it is made under. The same
- * reference is the same charge, refund or card however often it arrives. A call never throws for what a gateway answers or fails to
- * answer: `not_sent` where the request surely did not reach it, `unknown` where it may have. `ask…` and `find…` report the present truth.
+ * Every call is made outside of any transaction, after its intent was committed, and names the reference that it is made under: the identifier
+ * of the record and the nonce of its intent, `9.Qm3kz0aXw1Yb`, so that neither another installation nor a copy of this one draws the same. Records
+ * of earlier versions have no nonce, and their reference is the identifier alone. The same reference is the same charge, refund or card
+ * however often it arrives; beside the call's `scope` it names it among all that is at the gateway. A call never throws for what a gateway
+ * answers or fails to answer: `not_sent` where the request surely did not reach it, `unknown` where it may have. `ask…` and `find…` report the
+ * present truth, and get all facts that the call itself had.
  */
 
 /** Facts of a call: whose gateway it is, and the clock of that account. */
 export interface GatewayCall {
   accountId: AccountId
   gatewayId: bigint
+  /** The GatewayToken: what stands at the gateway under another scope belongs to somebody else. */
+  scope: string
+  /** The account is live: whatever the gateway holds for tests is not of it. */
+  isLive: boolean
+  /** The zone that the gateway's days are written in. */
+  timeZone: string
+  /** Somebody waits at a page for the answer: of calls that wait for a place these go first. */
+  isCustomerPresent: boolean
   /** As they were accepted by `settings`, secrets included. */
   settings: Readonly<Record<string, unknown>>
   now: Instant
@@ -25,9 +36,20 @@ export interface GatewayCall {
   signal: AbortSignal
 }
 
+/** Call that makes a charge. */
+export interface ChargingCall extends GatewayCall {
+  /**
+   * Keeps the gateway's name of the charge, committed, before the request that can move money: no name kept, no money moved. It takes the place of
+   * the name that the call was given. False: the charge is another's now, and nothing more may be sent for it.
+   */
+  keep(gatewayReference: string): Promise<boolean>
+}
+
 /** Nobody knows yet what happened: the gateway is asked again. */
 export interface Unknown {
   kind: 'unknown'
+  /** A sentence: the answer was about another charge, by its name, amount, currency or card. */
+  mismatch?: string
 }
 
 /** The request surely did not reach the gateway. */
@@ -40,7 +62,7 @@ export interface Held {
   kind: 'held'
 }
 
-/** The gateway knows nothing under the reference. */
+/** Nothing was made under the reference, and nothing will be. */
 export interface None {
   kind: 'none'
 }
@@ -57,8 +79,8 @@ export interface Declined {
 
 export interface Succeeded {
   kind: 'succeeded'
-  /** The gateway's name of it, which a person finds in its console. */
-  gatewayReference: string
+  /** The gateway's name of it, which a person finds in its console; null of an outcome by hand. */
+  gatewayReference: string | null
   /** The day the money counts as moved. */
   on: IsoDate
 }
@@ -73,14 +95,21 @@ export interface RequiresAction {
   kind: 'requires_action'
   gatewayReference: string
   url: string | null
+  /** The script of the page does it, with the answer of `clientStep`. */
+  step?: 'client'
 }
 
 export type Outcome = Succeeded | Pending | Declined | RequiresAction | Unknown | NotSent | Held
 
-/** An event in the life of a charge after it had succeeded. The references are unique within the gateway. */
+/**
+ * A movement of money of a charge after it had succeeded. The references are unique within the gateway. `refunded`: given back at the gateway's
+ * console, not by us; `refund_failed`: such a refund came back.
+ */
 export interface ChargeChange {
-  kind: 'returned' | 'disputed' | 'dispute_won'
+  kind: 'returned' | 'disputed' | 'dispute_won' | 'refunded' | 'refund_failed'
   reference: string
+  /** Of `refund_failed` and `dispute_won`: the reference of the change whose money comes back. */
+  undoes?: string
   on: IsoDate
   /** May be less than the charge. */
   amountMinor: bigint
@@ -95,25 +124,69 @@ export interface ChargeState {
   changes: readonly ChargeChange[]
 }
 
-export interface ChargeToMake {
-  /** The payment's identifier as text. */
+/** A charge as it was or is asked for. */
+export interface AskedCharge {
   reference: string
-  /** Of the stored card. */
-  token: string
+  /** Of the stored card; null of a debit, which no token stands for, and where the card is known no more. */
+  token: string | null
   /** In minor units of the currency, over 0. */
   amountMinor: bigint
   currency: string
+  /** The gateway's name of it, as it is kept; null: none is. */
+  gatewayReference: string | null
+  /** Real time at which it was sent last; null: long ago, or never. */
+  sentAt: Instant | null
+}
+
+/** Who pays. */
+export interface Payer {
+  customerId: Id
+  name: string
+  email: string | null
+  /** ISO 3166-1 alpha-2. */
+  country: string | null
+  postalCode: string | null
+}
+
+export interface ChargeToMake extends AskedCharge {
+  token: string
   isCustomerPresent: boolean
   /** The page to which a present customer is sent back once they have confirmed; null where nobody knows its address. */
-  returnUrl?: string | null
+  returnUrl: string | null
+  /** Words for what is paid, as the customer reads them. */
+  description: string
+  /** Of the invoices that it pays; may be empty. */
+  invoiceNumbers: readonly string[]
+  /** Null where it is not known yet who pays. */
+  payer: Payer | null
 }
 
 export interface Refund {
-  /** The refund's identifier as text; references of refunds are a sequence of their own. */
+  /** The refund's own; references of refunds are a sequence of their own. */
   reference: string
-  chargeReference: string
+  /** The charge that it gives back from. */
+  charge: AskedCharge
   amountMinor: bigint
   currency: string
+  /** The gateway's name of the refund, as it is kept; null: none is. */
+  gatewayReference: string | null
+  /** Real time at which it was sent last; null: long ago, or never. */
+  sentAt: Instant | null
+}
+
+/** A card that was to be stored, or is stored by the gateway's own fields. */
+export interface Storing {
+  /** Random; what the gateway stores is found again by it. */
+  reference: string
+  /** The gateway's name of the storing, as it is kept; null: none is. */
+  gatewayReference: string | null
+  sentAt: Instant | null
+}
+
+/** Facts with which the script of a page has the gateway's own script do something; they are kept and logged nowhere. */
+export interface ClientFacts {
+  publishableKey: string
+  clientSecret: string
 }
 
 export interface CardToStore {
@@ -136,6 +209,8 @@ export interface StoredCard {
   lastFour: string
   expiryMonth: number
   expiryYear: number
+  /** Of the card, as the gateway has it; left out: it has none. */
+  holderName?: string | null
 }
 
 export type StoreOutcome = ({ kind: 'stored' } & StoredCard) | Declined | Unknown | NotSent
@@ -168,6 +243,8 @@ export interface LineToBuild extends AccountToVerify {
   paymentId: Id
   /** Unique in the installation: `P<account>-<paymentID>`. */
   reference: string
+  /** Its reference as a charge, by which it is asked about. */
+  chargeReference: string
   /** In minor units of the batch's currency, over 0. */
   amountMinor: bigint
   mandateReference: string | null
@@ -222,13 +299,34 @@ export type Built =
   | { kind: 'built'; file: BatchFile | null; traces?: Traces }
   | { kind: 'refused'; lines: readonly RefusedLine[]; reason?: string }
 
-/** A report of a gateway: nothing but a reason to ask it. */
+/** A report of a gateway: nothing but a reason to ask it. It has a reference, a name, or both. */
 export interface GatewayReport {
-  /** Unique within the gateway: a repeated report has the same. */
+  /** Unique within the gateway: a repeated report has the same, however it comes. */
   id: string
-  about: 'charge' | 'refund' | 'stored'
-  /** The charge's or refund's reference; of a stored card its token. */
-  reference: string
+  /** `stored`: a card that is kept; `storing`: one that the gateway's own fields are to store. Debits are charges. */
+  about: 'charge' | 'refund' | 'stored' | 'storing'
+  /** Of the charge, refund or storing; of a stored card its token. Only what bears the scope of the call is reported with one. */
+  reference?: string
+  /** The gateway's name of it. */
+  gatewayReference?: string
+}
+
+/** Reports of one request. Those of another scope, and of tests where the account is live or the reverse, are left out. */
+export type ReportsRead = { kind: 'refused' } | { kind: 'read'; reports: readonly GatewayReport[] }
+
+/** Place at which a look at a gateway's reports begins: behind the cursor of the look before, or at an instant of real time. */
+export interface ReportsFrom {
+  cursor: string | null
+  since: Instant
+}
+
+export interface ReportsListed {
+  kind: 'listed'
+  reports: readonly GatewayReport[]
+  /** The adapter's own text, with which the next look goes on. */
+  cursor: string
+  /** There are more than a look reads. */
+  isMore: boolean
 }
 
 export interface GatewayAdapter extends GatewayFacts {
@@ -236,8 +334,15 @@ export interface GatewayAdapter extends GatewayFacts {
   check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
-  /** Reports what is stored under the reference of `storeCard`; none: it never arrived, and never will. */
-  findStored?(call: GatewayCall, reference: string): Promise<StoreOutcome | None>
+  /** Has the gateway's own fields store a card, or takes up a storing that was begun. Its name is kept before a page gets what it answers. */
+  beginStore?(
+    call: GatewayCall,
+    storing: Storing & { payer: Payer | null; isForLater: boolean },
+  ): Promise<{ kind: 'begun'; gatewayReference: string; client: ClientFacts } | StoreOutcome>
+  /** Reports what is stored under the reference; none: it never arrived, and never will. */
+  findStored?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
+  /** Ends a storing that nobody comes back to; answers what it is then. */
+  endStore?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
   /** Reports a stored card by its token, as the gateway has it now. */
   askStored?(call: GatewayCall, token: string): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
   /** Removes a stored card; one that is not there is removed. */
@@ -246,32 +351,39 @@ export interface GatewayAdapter extends GatewayFacts {
   /** Asks the bank about an account; left out: there is no online check. */
   verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<AccountAnswer>
 
-  charge?(call: GatewayCall, charge: ChargeToMake): Promise<Outcome>
-  askCharge?(call: GatewayCall, reference: string): Promise<ChargeState | Unknown | NotSent>
+  charge?(call: ChargingCall, charge: ChargeToMake): Promise<Outcome>
+  askCharge?(call: GatewayCall, charge: AskedCharge): Promise<ChargeState | Unknown | NotSent>
   /** Ends a charge that waits for its customer; answers what it is then. */
-  cancelCharge?(call: GatewayCall, reference: string): Promise<Outcome | None>
+  cancelCharge?(call: GatewayCall, charge: AskedCharge): Promise<Outcome | None>
+  /** Returns what the script of a page needs to have a charge confirmed whose step is `client`. */
+  clientStep?(
+    call: GatewayCall,
+    charge: AskedCharge,
+  ): Promise<{ kind: 'client'; client: ClientFacts } | None | Unknown | NotSent>
 
   /** Answers a charge that waits for its customer in place of their bank; of a gateway that plays the bank itself. */
-  playBank?(call: GatewayCall, reference: string, isConfirmed: boolean): Promise<Outcome | None>
+  playBank?(call: GatewayCall, charge: AskedCharge, isConfirmed: boolean): Promise<Outcome | None>
 
   refund?(call: GatewayCall, refund: Refund): Promise<Outcome>
-  askRefund?(call: GatewayCall, reference: string): Promise<Outcome | None>
+  askRefund?(call: GatewayCall, refund: Refund): Promise<Outcome | None>
 
   /** Builds a batch: the same lines give the same file. A gateway that takes batches has it. */
   buildBatch?(call: GatewayCall, batch: BatchToBuild): Promise<Built | Held>
   /**
    * Hands a built batch over; left out: a person does, with the file. The same token is the same batch however often it arrives. Its debits
-   * are asked about by `askCharge`, with the payment's identifier as reference.
+   * are asked about by `askCharge`.
    */
   submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent | Held>
 
-  /** Reads a signed report from its raw bytes; undefined: the signature is wrong or its time, compared with real time, too far away. */
+  /** Reads a signed request from its raw bytes; refused: the signature is wrong, or its time, compared with real time, too far away. */
   readReport?(
-    whose: Pick<GatewayCall, 'accountId' | 'gatewayId' | 'settings'>,
+    whose: Pick<GatewayCall, 'accountId' | 'gatewayId' | 'scope' | 'isLive' | 'settings'>,
     raw: Buffer,
     headers: Readonly<Record<string, string | string[] | undefined>>,
     realNow: Instant,
-  ): GatewayReport | undefined
+  ): ReportsRead
+  /** Lists what the gateway has to report, oldest first, so that nothing is missed where no request of it arrives. */
+  listReports?(call: GatewayCall, from: ReportsFrom): Promise<ReportsListed | Unknown | NotSent>
 }
 
 /** The gateways that this version has, by their type. */

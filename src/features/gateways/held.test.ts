@@ -19,6 +19,7 @@ import type { GatewayAdapter } from './contract.ts'
 import type { GatewayType } from './facts.ts'
 import { drawGatewayId, insertGateway, listHeldGateways } from './queries.ts'
 import { gatewayFromWire } from './wire.ts'
+import { askedRefund, callOf } from './calls.testing.ts'
 
 /** The hold of a gateway: no money moves through it, and what waited for that comes after its release. */
 
@@ -100,17 +101,11 @@ test('a refund is refused for as long as the hold lasts, and so is one whose cal
   expect(refusal(await refund({ Amount: 10 }))).toEqual([409, 'gateway_held'])
   expect(await refunds()).toEqual([])
   const sandbox = service.calling.adapters.get('sandbox')!
-  const call = {
-    accountId: client.id,
-    gatewayId: BigInt(gatewayID),
-    settings: {},
-    now: '2027-01-01T00:00:00.000Z',
-    today: '2027-01-01',
-    signal: new AbortController().signal,
-  }
-  const asked = { reference: '77', chargeReference: String(id), amountMinor: 1_000n, currency: 'USD' }
+  const now = '2027-01-01T00:00:00.000Z'
+  const call = callOf({ accountId: client.id, gatewayId: BigInt(gatewayID), now, today: '2027-01-01' })
+  const asked = askedRefund('77', 1_000n, String(id))
   expect(await sandbox.refund!(call, asked)).toEqual({ kind: 'held' })
-  expect(await sandbox.askRefund!(call, '77')).toEqual({ kind: 'none' })
+  expect(await sandbox.askRefund!(call, asked)).toEqual({ kind: 'none' })
   await release(client, gatewayID)
   expect((await refund({ Amount: 10 })).status).toBe(201)
 })

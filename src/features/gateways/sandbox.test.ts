@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { addDays } from '../../kernel/calendar.ts'
 import { CardNumber } from '../../kernel/card-number.ts'
-import type { ChargeToMake, GatewayCall } from './contract.ts'
+import { askedCharge, askedRefund, askedStoring, callOf, chargeToMake } from './calls.testing.ts'
+import type { ChargeToMake, ChargingCall } from './contract.ts'
 import { sandboxAdapter, sandboxReport } from './sandbox.ts'
 
 const service = await startTestService()
@@ -12,36 +13,29 @@ const sandbox = sandboxAdapter(service.db, keyedHash)
 const TODAY = '2027-01-31'
 let gateways = 0n
 
-async function newCall(settings = {}): Promise<GatewayCall> {
+async function newCall(settings = {}): Promise<ChargingCall> {
   const { id: accountId } = await service.newAccount()
   gateways += 1n
-  const signal = new AbortController().signal
-  return { accountId, gatewayId: gateways, settings, now: `${TODAY}T08:00:00.000Z`, today: TODAY, signal }
+  return callOf({ accountId, gatewayId: gateways, settings, now: `${TODAY}T08:00:00.000Z`, today: TODAY })
 }
 
-const at = (call: GatewayCall, days: number, seconds = 0): GatewayCall => {
+const at = (call: ChargingCall, days: number, seconds = 0): ChargingCall => {
   const today = addDays(TODAY, days)
   return { ...call, today, now: new Date(Date.parse(`${today}T08:00:00.000Z`) + seconds * 1000).toISOString() }
 }
 
 const EXPIRY = { expiryMonth: 12, expiryYear: 2028, nameOnCard: 'Ann', lastNameOnCard: 'Lee' }
-const store = (call: GatewayCall, number: string, reference = 'store-1', expiry = EXPIRY) =>
+const store = (call: ChargingCall, number: string, reference = 'store-1', expiry = EXPIRY) =>
   sandbox.storeCard!(call, { reference, number: new CardNumber(number), cardType: 'Visa', ...expiry })
 
-async function tokenOf(call: GatewayCall, number: string): Promise<string> {
+async function tokenOf(call: ChargingCall, number: string): Promise<string> {
   const stored = await store(call, number)
   if (stored.kind !== 'stored') throw new Error(`stored, not ${stored.kind}`)
   return stored.token
 }
 
-const chargeOf = (token: string, amountMinor = 1000n, rest: Partial<ChargeToMake> = {}): ChargeToMake => ({
-  reference: '1',
-  token,
-  amountMinor,
-  currency: 'ZAR',
-  isCustomerPresent: false,
-  ...rest,
-})
+const chargeOf = (token: string, amountMinor = 1000n, rest: Partial<ChargeToMake> = {}): ChargeToMake =>
+  chargeToMake('1', token, { amountMinor, currency: 'ZAR', ...rest })
 
 test('a card is stored once under its reference, found by it and by its token, and gone once removed', async () => {
   const call = await newCall()
@@ -57,7 +51,7 @@ test('a card is stored once under its reference, found by it and by its token, a
   })
   if (stored.kind !== 'stored') return
   expect(await store(call, '4111111111111111')).toEqual(stored)
-  expect(await sandbox.findStored!(call, 'store-1')).toEqual(stored)
+  expect(await sandbox.findStored!(call, askedStoring('store-1'))).toEqual(stored)
   expect(await sandbox.askStored!(call, stored.token)).toEqual(stored)
   const again = await store(call, '4111111111111111', 'store-2')
   expect(again).toMatchObject({ fingerprint: stored.fingerprint })
@@ -66,7 +60,7 @@ test('a card is stored once under its reference, found by it and by its token, a
   expect(await sandbox.removeStored!(call, stored.token)).toEqual({ kind: 'removed' })
   expect(await sandbox.askStored!(call, stored.token)).toEqual({ kind: 'none' })
   expect(await sandbox.charge!(call, chargeOf(stored.token))).toMatchObject({ kind: 'declined', code: 'no_such_card' })
-  expect(await sandbox.findStored!(call, 'store-3')).toEqual({ kind: 'none' })
+  expect(await sandbox.findStored!(call, askedStoring('store-3'))).toEqual({ kind: 'none' })
 })
 
 test('each number is treated as its row says', async () => {
@@ -76,7 +70,7 @@ test('each number is treated as its row says', async () => {
     class: 'declined',
     on: TODAY,
   })
-  expect(await sandbox.findStored!(call, 'refused')).toEqual({ kind: 'none' })
+  expect(await sandbox.findStored!(call, askedStoring('refused'))).toEqual({ kind: 'none' })
   const rows = [
     ['4000000000000341', 'declined', 'declined'],
     ['4000000000009995', 'declined', 'insufficient_funds'],
@@ -88,7 +82,7 @@ test('each number is treated as its row says', async () => {
     const one = await newCall()
     const outcome = await sandbox.charge!(one, chargeOf(await tokenOf(one, number)))
     expect(outcome).toMatchObject({ kind, on: TODAY, ...(declineClass && { class: declineClass }) })
-    expect(await sandbox.askCharge!(one, '1')).toMatchObject({ outcome, changes: [] })
+    expect(await sandbox.askCharge!(one, askedCharge('1'))).toMatchObject({ outcome, changes: [] })
   }
 })
 
@@ -119,7 +113,7 @@ test('returned after ten days, won twenty days after that, or returned by half',
     const call = await newCall()
     await sandbox.charge!(call, chargeOf(await tokenOf(call, number), 1001n))
     for (const day of [0, 9, 10, 29, 30, 60]) {
-      const state = await sandbox.askCharge!(at(call, day), '1')
+      const state = await sandbox.askCharge!(at(call, day), askedCharge('1'))
       const due = changes.filter(([, after]) => after <= day)
       expect(state).toMatchObject({
         outcome: { kind: 'succeeded', on: TODAY },
@@ -163,9 +157,9 @@ test('the truth of an unanswered call is known one minute later: charged, or nev
     const call = await newCall()
     const charge = chargeOf(await tokenOf(call, '4000000000000077'), amountMinor)
     await sandbox.charge!(call, charge)
-    expect(await sandbox.askCharge!(at(call, 0, 59), '1')).toEqual({ kind: 'unknown' })
+    expect(await sandbox.askCharge!(at(call, 0, 59), askedCharge('1'))).toEqual({ kind: 'unknown' })
     expect(await sandbox.charge!(at(call, 0, 59), charge)).toEqual({ kind: 'unknown' })
-    expect(await sandbox.askCharge!(at(call, 0, 60), '1')).toMatchObject({ outcome, changes: [] })
+    expect(await sandbox.askCharge!(at(call, 0, 60), askedCharge('1'))).toMatchObject({ outcome, changes: [] })
   }
 })
 
@@ -175,22 +169,20 @@ test('a card that wants its customer is charged with him present at the second t
   const present = (reference: string) => chargeOf(token, 1000n, { reference, isCustomerPresent: true })
   expect(await sandbox.charge!(call, chargeOf(token))).toMatchObject({ kind: 'requires_action' })
   expect(await sandbox.charge!(call, present('2'))).toMatchObject({ kind: 'requires_action', url: './bank' })
-  expect(await sandbox.cancelCharge!(call, '2')).toMatchObject({ kind: 'declined', class: 'action_required' })
-  expect(await sandbox.askCharge!(call, '2')).toMatchObject({ outcome: { kind: 'declined' } })
+  expect(await sandbox.cancelCharge!(call, askedCharge('2'))).toMatchObject({
+    kind: 'declined',
+    class: 'action_required',
+  })
+  expect(await sandbox.askCharge!(call, askedCharge('2'))).toMatchObject({ outcome: { kind: 'declined' } })
   expect(await sandbox.charge!(call, present('3'))).toMatchObject({ kind: 'succeeded' })
-  expect(await sandbox.cancelCharge!(call, '3')).toMatchObject({ kind: 'succeeded' })
+  expect(await sandbox.cancelCharge!(call, askedCharge('3'))).toMatchObject({ kind: 'succeeded' })
   expect(await sandbox.charge!(call, chargeOf(token, 1000n, { reference: '4' }))).toMatchObject({
     kind: 'requires_action',
   })
-  expect(await sandbox.cancelCharge!(call, '5')).toEqual({ kind: 'none' })
+  expect(await sandbox.cancelCharge!(call, askedCharge('5'))).toEqual({ kind: 'none' })
 })
 
-const refundOf = (reference: string, amountMinor: bigint) => ({
-  reference,
-  chargeReference: '1',
-  amountMinor,
-  currency: 'ZAR',
-})
+const refundOf = (reference: string, amountMinor: bigint, charge = '1') => askedRefund(reference, amountMinor, charge)
 
 test('a refund is made once, in parts up to the charge, and refused beyond it', async () => {
   const call = await newCall()
@@ -202,8 +194,8 @@ test('a refund is made once, in parts up to the charge, and refused beyond it', 
     sandbox.refund!(call, refundOf('3', 400n)),
   ])
   expect(both.map(({ kind }) => kind).toSorted()).toEqual(['declined', 'succeeded'])
-  expect(await sandbox.askRefund!(call, '9')).toEqual({ kind: 'none' })
-  expect(await sandbox.refund!(call, { ...refundOf('4', 1n), chargeReference: '77' })).toMatchObject({
+  expect(await sandbox.askRefund!(call, askedRefund('9'))).toEqual({ kind: 'none' })
+  expect(await sandbox.refund!(call, refundOf('4', 1n, '77'))).toMatchObject({
     kind: 'declined',
   })
 })
@@ -219,7 +211,7 @@ test('refunds that pend a day, fail a day later, or are refused by their amount'
     const call = await newCall()
     await sandbox.charge!(call, chargeOf(await tokenOf(call, number)))
     expect(await sandbox.refund!(call, refundOf('1', amountMinor))).toMatchObject({ kind: kinds[0] })
-    expect(await sandbox.askRefund!(at(call, 1), '1')).toMatchObject({ kind: kinds[1] })
+    expect(await sandbox.askRefund!(at(call, 1), askedRefund('1'))).toMatchObject({ kind: kinds[1] })
   }
 })
 
@@ -250,13 +242,13 @@ test('faults: away is not sent, nothing received, nothing answered; questions fo
   const faulty = (Fault: string) => ({ ...call, settings: { Fault } })
   expect(await sandbox.charge!(faulty('refused'), chargeOf(token))).toEqual({ kind: 'not_sent' })
   expect(await sandbox.charge!(faulty('not_received'), chargeOf(token))).toEqual({ kind: 'unknown' })
-  expect(await sandbox.askCharge!(faulty('refused'), '1')).toEqual({ kind: 'not_sent' })
-  expect(await sandbox.askCharge!(call, '1')).toEqual({ outcome: { kind: 'none' }, changes: [] })
+  expect(await sandbox.askCharge!(faulty('refused'), askedCharge('1'))).toEqual({ kind: 'not_sent' })
+  expect(await sandbox.askCharge!(call, askedCharge('1'))).toEqual({ outcome: { kind: 'none' }, changes: [] })
   expect(await sandbox.charge!(faulty('not_answered'), chargeOf(token))).toEqual({ kind: 'unknown' })
-  expect(await sandbox.askCharge!(call, '1')).toMatchObject({ outcome: { kind: 'succeeded' } })
+  expect(await sandbox.askCharge!(call, askedCharge('1'))).toMatchObject({ outcome: { kind: 'succeeded' } })
   const hungUp = { ...call, settings: { LatencyMs: 30_000 }, signal: AbortSignal.abort() }
   expect(await sandbox.charge!(hungUp, chargeOf(token, 5n, { reference: '2' }))).toEqual({ kind: 'unknown' })
-  expect(await sandbox.askCharge!(call, '2')).toMatchObject({ outcome: { kind: 'none' } })
+  expect(await sandbox.askCharge!(call, askedCharge('2'))).toMatchObject({ outcome: { kind: 'none' } })
 })
 
 test('accounts ending in 9926 are refused, others accepted', async () => {
@@ -279,22 +271,23 @@ test('a report is read when its signature is right and its time is now, whole an
   const call = await newCall()
   const now = '2027-01-31T08:00:00.000Z'
   const report = { id: 'r-1', about: 'charge', reference: '1' } as const
-  const { raw, headers } = sandboxReport(call, keyedHash, report, now)
-  const read = (whose: GatewayCall, body: Buffer, given: Record<string, string>, realNow: string) =>
+  const { raw, headers } = sandboxReport(call, keyedHash, [report], now)
+  const read = (whose: ChargingCall, body: Buffer, given: Record<string, string>, realNow: string) =>
     sandbox.readReport!(whose, body, given, realNow)
-  expect(read(call, raw, headers, now)).toEqual(report)
-  expect(read(call, raw, { ...headers, 'webhook-signature': `v1,x ${headers['webhook-signature']}` }, now)).toEqual(
-    report,
-  )
-  expect(read(call, raw, headers, '2027-01-31T08:05:00.000Z')).toEqual(report)
-  expect(read(call, raw, headers, '2027-01-31T08:05:01.000Z')).toBeUndefined()
-  expect(read(call, raw, headers, '2027-01-31T07:54:59.000Z')).toBeUndefined()
-  expect(read({ ...call, gatewayId: 0n }, raw, headers, now)).toBeUndefined()
-  expect(read({ ...call, settings: { EventSecret: 'other' } }, raw, headers, now)).toBeUndefined()
-  expect(read(call, Buffer.from(`${raw.toString()} `), headers, now)).toBeUndefined()
+  expect(read(call, raw, headers, now)).toEqual({ kind: 'read', reports: [report] })
+  expect(read(call, raw, { ...headers, 'webhook-signature': `v1,x ${headers['webhook-signature']}` }, now)).toEqual({
+    kind: 'read',
+    reports: [report],
+  })
+  expect(read(call, raw, headers, '2027-01-31T08:05:00.000Z')).toEqual({ kind: 'read', reports: [report] })
+  expect(read(call, raw, headers, '2027-01-31T08:05:01.000Z')).toEqual({ kind: 'refused' })
+  expect(read(call, raw, headers, '2027-01-31T07:54:59.000Z')).toEqual({ kind: 'refused' })
+  expect(read({ ...call, gatewayId: 0n }, raw, headers, now)).toEqual({ kind: 'refused' })
+  expect(read({ ...call, settings: { EventSecret: 'other' } }, raw, headers, now)).toEqual({ kind: 'refused' })
+  expect(read(call, Buffer.from(`${raw.toString()} `), headers, now)).toEqual({ kind: 'refused' })
   for (const name of Object.keys(headers)) {
-    expect(read(call, raw, { ...headers, [name]: '' }, now)).toBeUndefined()
+    expect(read(call, raw, { ...headers, [name]: '' }, now)).toEqual({ kind: 'refused' })
     const { [name]: _without, ...rest } = headers
-    expect(read(call, raw, rest as Record<string, string>, now)).toBeUndefined()
+    expect(read(call, raw, rest as Record<string, string>, now)).toEqual({ kind: 'refused' })
   }
 })

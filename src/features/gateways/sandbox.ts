@@ -23,6 +23,7 @@ import type {
   None,
   NotSent,
   Outcome,
+  ReportsRead,
   StoredCard,
   Unknown,
 } from './contract.ts'
@@ -75,7 +76,7 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
           return shownCard<NoAnswer>(stored)
       }
     },
-    findStored: async (call, reference) => shownCard(await sandbox.findStored(callOf(call), reference)),
+    findStored: async (call, { reference }) => shownCard(await sandbox.findStored(callOf(call), reference)),
     askStored: async (call, token) => shownCard(await sandbox.askStored(callOf(call), token)),
     removeStored: (call, token) => sandbox.removeStored(callOf(call), token),
     verifyAccount: async (_call, { accountNumber, iban }) => {
@@ -87,29 +88,30 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
       // Its caller learns of what arrived and was lost by asking.
       return view.kind === 'none' ? { kind: 'unknown' } : outcomeOf(charge.reference, view)
     },
-    askCharge: async (call, reference) => chargeStateOf(reference, await sandbox.askCharge(callOf(call), reference)),
-    cancelCharge: async (call, reference) => {
+    askCharge: async (call, { reference }) =>
+      chargeStateOf(reference, await sandbox.askCharge(callOf(call), reference)),
+    cancelCharge: async (call, { reference }) => {
       const view = await sandbox.cancelCharge(callOf(call), reference)
       return view.kind === 'none' ? view : outcomeOf(reference, view)
     },
-    playBank: async (call, reference, isConfirmed) => {
+    playBank: async (call, { reference }, isConfirmed) => {
       const view = await sandbox.playBank(callOf(call), reference, isConfirmed)
       return view.kind === 'none' ? view : outcomeOf(reference, view)
     },
     buildBatch: async () => ({ kind: 'built', file: null }),
     submitBatch: async (call, { actionDate, currency, lines }) => {
-      const debits = lines.map(({ paymentId, iban, accountNumber, amountMinor }) => ({
-        reference: String(paymentId),
+      const debits = lines.map(({ chargeReference, iban, accountNumber, amountMinor }) => ({
+        reference: chargeReference,
         number: iban ?? accountNumber ?? '',
         amountMinor,
       }))
       return sandbox.debit(callOf(call), { actionDate, currency, debits })
     },
-    refund: async (call, refund) => {
-      const view = await sandbox.refund(callOf(call), refund)
-      return view.kind === 'none' ? { kind: 'unknown' } : refundOutcomeOf(refund.reference, view)
+    refund: async (call, { reference, charge, amountMinor }) => {
+      const view = await sandbox.refund(callOf(call), { reference, chargeReference: charge.reference, amountMinor })
+      return view.kind === 'none' ? { kind: 'unknown' } : refundOutcomeOf(reference, view)
     },
-    askRefund: async (call, reference) => {
+    askRefund: async (call, { reference }) => {
       const view = await sandbox.askRefund(callOf(call), reference)
       return view.kind === 'none' ? view : refundOutcomeOf(reference, view)
     },
@@ -117,7 +119,7 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
       const [id, stamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
         (name) => headers[name],
       )
-      if (typeof id !== 'string' || typeof stamp !== 'string' || typeof signature !== 'string') return undefined
+      if (typeof id !== 'string' || typeof stamp !== 'string' || typeof signature !== 'string') return REFUSED
       const seconds = Number(stamp)
       const isRight = isSignedReport(
         secretOf(whose, keyedHash),
@@ -125,12 +127,14 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
         raw,
         Date.parse(realNow) / 1000,
       )
-      return isRight ? reportOf(id, raw) : undefined
+      return isRight ? reportsIn(whose, id, raw) : REFUSED
     },
   }
 }
 
-type Whose = Pick<GatewayCall, 'accountId' | 'gatewayId' | 'settings'>
+const REFUSED = { kind: 'refused' } as const
+
+type Whose = Parameters<NonNullable<GatewayAdapter['readReport']>>[0]
 
 const secretOf = (whose: Whose, keyedHash: (text: string) => Buffer): Buffer => {
   const given = whose.settings['EventSecret']
@@ -139,33 +143,47 @@ const secretOf = (whose: Whose, keyedHash: (text: string) => Buffer): Buffer => 
     : keyedHash(`reports ${whose.accountId} ${whose.gatewayId}`)
 }
 
-/** Makes the request that the sandbox reports with: its body, and the headers that sign it. */
+/** Makes the request that the sandbox reports with, of one thing or of several: its body, and the headers that sign it. */
 export function sandboxReport(
   whose: Whose,
   keyedHash: (text: string) => Buffer,
-  report: GatewayReport,
+  reports: readonly GatewayReport[],
   realNow: string,
 ): { raw: Buffer; headers: Record<string, string> } {
-  const raw = Buffer.from(JSON.stringify({ about: report.about, reference: report.reference }))
+  const raw = Buffer.from(JSON.stringify(reports.map((report) => ({ ...report, scope: whose.scope }))))
   const seconds = Math.floor(Date.parse(realNow) / 1000)
-  const signature = signReport(secretOf(whose, keyedHash), report.id, seconds, raw)
+  const id = reports[0]?.id ?? 'none'
+  const signature = signReport(secretOf(whose, keyedHash), id, seconds, raw)
   return {
     raw,
-    headers: { 'webhook-id': report.id, 'webhook-timestamp': String(seconds), 'webhook-signature': signature },
+    headers: { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': signature },
   }
 }
 
 const ABOUT = ['charge', 'refund', 'stored'] as const
 
-function reportOf(id: string, raw: Buffer): GatewayReport | undefined {
+/** Reads the reports of a body. Rule: what bears another scope is somebody else's; a body of a program before is one report, with its identifier in a header. */
+function reportsIn(whose: Whose, id: string, raw: Buffer): ReportsRead {
   try {
-    const { about, reference } = JSON.parse(raw.toString('utf8')) as Record<string, unknown>
-    const known = ABOUT.find((word) => word === about)
-    return known && typeof reference === 'string' ? { id, about: known, reference } : undefined
+    const body: unknown = JSON.parse(raw.toString('utf8'))
+    const all = (Array.isArray(body) ? body : [{ ...(body as object), id }]) as Record<string, unknown>[]
+    const reports = all.flatMap(({ scope, ...one }) => {
+      const about = ABOUT.find((word) => word === one['about'])
+      const { id: itsId, reference, gatewayReference } = one
+      if (about === undefined || typeof itsId !== 'string' || typeof reference !== 'string') throw REFUSED
+      if (typeof gatewayReference !== 'string' && gatewayReference !== undefined) throw REFUSED
+      const report = { id: itsId, about, reference, ...(gatewayReference !== undefined && { gatewayReference }) }
+      return scope === undefined || scope === whose.scope ? [report] : []
+    })
+    if (all.length === 0) throw REFUSED
+    return { kind: 'read', reports }
   } catch {
-    return undefined
+    return REFUSED
   }
 }
+
+/** Returns the sandbox's name of a charge. */
+export const nameOfCharge = (reference: string): string => `sandbox-charge-${reference}`
 
 function callOf({ settings: { LatencyMs, Fault }, accountId: account, ...call }: GatewayCall): SandboxCall {
   return {
@@ -185,7 +203,7 @@ function shownCard<Other extends None | NoAnswer>(view: StoredView | Other): ({ 
 }
 
 function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }> | NoAnswer): Outcome {
-  const gatewayReference = `sandbox-charge-${reference}`
+  const gatewayReference = nameOfCharge(reference)
   switch (view.kind) {
     case 'succeeded':
       return { kind: 'succeeded', gatewayReference, on: view.on }

@@ -5,6 +5,7 @@ import { settleAfterDays } from '../result-files/settle.ts'
 import type { BatchToBuild, Built, Held, GatewayCall, LineToBuild } from './contract.ts'
 import { SEPA_FILE } from './facts.ts'
 import { sepaFile } from './sepa-file.ts'
+import { callOf } from './calls.testing.ts'
 import { checkGatewaySettings, readSettings } from './settings.ts'
 import { Problems } from '../../kernel/fault.ts'
 
@@ -16,18 +17,19 @@ const SETTINGS = {
   CreditorBIC: 'cobadeffxxx',
   CreditorIdentifier: 'DE98 ZZZ 09999999999',
 }
-const callWith = (settings: Record<string, string | null> = {}): GatewayCall => ({
-  accountId: 7n as GatewayCall['accountId'],
-  gatewayId: 1n,
-  settings: readSettings(SEPA_FILE, { ...SETTINGS, ...settings }),
-  now: '2027-01-04T08:00:00.000Z',
-  today: '2027-01-04',
-  signal: new AbortController().signal,
-})
+const callWith = (settings: Record<string, string | null> = {}): GatewayCall =>
+  callOf({
+    accountId: 7n as GatewayCall['accountId'],
+    gatewayId: 1n,
+    settings: readSettings(SEPA_FILE, { ...SETTINGS, ...settings }),
+    now: '2027-01-04T08:00:00.000Z',
+    today: '2027-01-04',
+  })
 
 const lineOf = (paymentId: bigint, rest: Partial<LineToBuild> = {}): LineToBuild => ({
   paymentId,
   reference: `P7-${paymentId}`,
+  chargeReference: `${paymentId}.Qm3kz0aXw1Yb`,
   amountMinor: 11_500n,
   kind: 'sepa',
   accountType: 'Current',

@@ -97,6 +97,7 @@ const PROBE: LineToBuild = {
   kind: 'sepa',
   paymentId: 1n,
   reference: 'P1-1',
+  chargeReference: '1',
   amountMinor: 100n,
   accountType: 'Current',
   accountHolder: 'Test',

@@ -85,8 +85,8 @@ function confirmingGateway(url: string) {
       charges.set(reference, charges.get(reference) ?? 'waiting')
       return outcomeOf(reference)
     },
-    askCharge: async (_call, reference) => ({ outcome: outcomeOf(reference), changes: [] }),
-    cancelCharge: async (_call, reference) => {
+    askCharge: async (_call, { reference }) => ({ outcome: outcomeOf(reference), changes: [] }),
+    cancelCharge: async (_call, { reference }) => {
       if (charges.get(reference) === 'waiting') charges.set(reference, 'ended')
       return outcomeOf(reference)
     },

@@ -128,7 +128,9 @@ async function addNewMoney(
       memo: null,
     },
     { list: fitted(shares, owed, of.currency, amountMinor), isServiceMade: true },
-    of.gatewayId !== null && of.chargeId !== null ? { charge: { gatewayId: of.gatewayId, chargeId: of.chargeId } } : {},
+    of.gatewayId !== null && of.chargeId !== null
+      ? { charge: { gatewayId: of.gatewayId, chargeId: of.chargeId, transactionId: of.transactionId } }
+      : {},
   )
   return settlePayment(tx, context, payment, dated)
 }

@@ -41,6 +41,8 @@ export interface Payment {
   failReason: string | null
   ref: string | null
   memo: string | null
+  /** The gateway's name of the charge that the payment is, or came back of. */
+  transactionId: string | null
   createdAt: Instant
 }
 
@@ -48,7 +50,7 @@ const COLUMNS = fragment`
   payment_id as "id", customer_id as "customerId", paid_at as "paidAt", dated, currency, amount_minor as "amountMinor",
   applied_minor as "appliedMinor", held_minor as "heldMinor", method, origin, gateway_id as "gatewayId", charge_id as "chargeId",
   gives_way as "givesWay", settled_on as "settledOn", failed_on as "failedOn", fail_reason as "failReason",
-  ref, memo, created_at as "createdAt"`
+  ref, memo, transaction_id as "transactionId", created_at as "createdAt"`
 
 export const COUNTED_PAYMENTS = { list: 'payments', id: 'payment_id' } as const
 
@@ -95,12 +97,15 @@ export type NewPayment = Omit<
   | 'failedOn'
   | 'failReason'
   | 'createdAt'
+  | 'transactionId'
 >
 
 /** Charge at a gateway that a payment is: its own, or, where `chargeId` is given, the one of an earlier payment. */
 export interface ChargeOfPayment {
   gatewayId: Id
   chargeId?: Id
+  /** The gateway's name of it, where one is known. */
+  transactionId?: string | null
 }
 
 /** Identifiers for a new payment and for its allocations. */
@@ -141,12 +146,12 @@ const drawing: OfMany<NewIds> = (account, wanted) => sql`
 
 const inserted = (account: AccountId, payments: readonly Payment[]): Fragment => fragment`
     insert into payments (account_id, payment_id, customer_id, paid_at, dated, currency, amount_minor, applied_minor, method, origin, gateway_id,
-      charge_id, gives_way, ref, memo, created_at)
+      charge_id, gives_way, ref, memo, transaction_id, created_at)
     select ${account}, r."id", r."customerId", r."paidAt", r.dated, r.currency, r."amountMinor", r."appliedMinor", r.method, r.origin, r."gatewayId",
-           r."chargeId", r."givesWay", r.ref, r.memo, r."createdAt"
+           r."chargeId", r."givesWay", r.ref, r.memo, r."transactionId", r."createdAt"
       from json_to_recordset(${jsonRows(payments)}::json)
         as r("id" bigint, "customerId" bigint, "paidAt" timestamptz, dated date, currency text, "amountMinor" bigint, "appliedMinor" bigint, method text,
-             origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "createdAt" timestamptz) returning 1`
+             origin text, "gatewayId" bigint, "chargeId" bigint, "givesWay" boolean, ref text, memo text, "transactionId" text, "createdAt" timestamptz) returning 1`
 
 const insertion: OfMany<Payment> = (account, payments) => sql`${inserted(account, payments)}`
 
@@ -187,12 +192,14 @@ export const sendPaymentOfInvoices = (tx: Transaction, one: PaymentOfInvoices): 
 const updates: OfMany<Payment> = (account, rows) => sql`
     update payments p
        set paid_at = r.paid_at, dated = r.dated, currency = r.currency, amount_minor = r.amount, method = r.method, gateway_id = r.gateway,
-           gives_way = r.gives_way, settled_on = r.settled_on, failed_on = r.failed_on, fail_reason = r.fail_reason, ref = r.ref, memo = r.memo
+           gives_way = r.gives_way, settled_on = r.settled_on, failed_on = r.failed_on, fail_reason = r.fail_reason, ref = r.ref, memo = r.memo,
+           transaction_id = r.transaction_id
       from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'paidAt')}::timestamptz[], ${dates(rows, 'dated')}::date[],
         ${column(rows, 'currency')}::text[], ${bigints(rows, 'amountMinor')}::bigint[], ${column(rows, 'method')}::text[],
         ${bigints(rows, 'gatewayId')}::bigint[], ${column(rows, 'givesWay')}::boolean[], ${dates(rows, 'settledOn')}::date[],
-        ${dates(rows, 'failedOn')}::date[], ${column(rows, 'failReason')}::text[], ${column(rows, 'ref')}::text[], ${column(rows, 'memo')}::text[])
-        as r(id, paid_at, dated, currency, amount, method, gateway, gives_way, settled_on, failed_on, fail_reason, ref, memo)
+        ${dates(rows, 'failedOn')}::date[], ${column(rows, 'failReason')}::text[], ${column(rows, 'ref')}::text[], ${column(rows, 'memo')}::text[],
+        ${column(rows, 'transactionId')}::text[])
+        as r(id, paid_at, dated, currency, amount, method, gateway, gives_way, settled_on, failed_on, fail_reason, ref, memo, transaction_id)
      where p.account_id = ${account} and p.payment_id = r.id`
 
 export const sendPaymentUpdate = (tx: Transaction, row: Payment): void => tx.sendGrouped(updates, [row])
@@ -214,6 +221,16 @@ export const updateGivesWay = (tx: Transaction, paymentIds: readonly Id[], gives
   tx.rows(sql`
     update payments set gives_way = ${givesWay}
      where account_id = ${tx.account} and payment_id = any(${`{${paymentIds.join(',')}}`}::bigint[])`)
+
+/** Gives the payments of a charge the gateway's name of it. */
+export const sendTransactionId = (
+  tx: Transaction,
+  { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id },
+  name: string,
+): void =>
+  tx.send(sql`
+    update payments set transaction_id = ${name}
+     where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}`)
 
 /** Holds more of a payment for a refund, or less of it where the amount is negative. */
 export const sendPaymentHeld = (tx: Transaction, id: Id, amountMinor: bigint): void =>

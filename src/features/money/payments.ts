@@ -99,6 +99,7 @@ export async function addPayment(
     settledOn: null,
     failedOn: null,
     failReason: null,
+    transactionId: charge?.transactionId ?? null,
     createdAt: context.moment.now,
   }
   const plan = await planAllocations(tx, context, givenOf(begun, isPending(begun)), [], asked)

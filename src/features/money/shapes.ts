@@ -118,6 +118,7 @@ export const paymentShape = recordShape<PaymentRecord>()('Payment', {
     ),
     paymentStatus,
   ],
+  transactionID: own(orNull(outText(SHARED.transactionID)), 'transactionId'),
   Allocations: described(allocationsOfGiven('paymentID', 'payment'), SHARED.Allocations),
 })
 

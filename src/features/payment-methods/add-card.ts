@@ -64,7 +64,7 @@ export const storeCard = (
   askGateway<StoreOutcome>(deps, context, gateway, async (adapter, call) => {
     assert(adapter.storeCard, `a gateway of type ${gateway.type} stores cards`)
     const held: StoreOutcome | None = isBegun
-      ? ((await adapter.findStored?.(call, reference)) ?? { kind: 'none' })
+      ? ((await adapter.findStored?.(call, { reference, gatewayReference: null, sentAt: null })) ?? { kind: 'none' })
       : { kind: 'none' }
     if (held.kind !== 'none') return held
     return adapter.storeCard(call, {

@@ -40,7 +40,7 @@ const adapter: GatewayAdapter = {
     const { accountId: _, ...kept } = book.get(card.reference)!
     return way === 'answers' ? { kind: 'stored', ...kept } : { kind: 'unknown' }
   },
-  findStored: async (_call, reference) => {
+  findStored: async (_call, { reference }) => {
     const kept = book.get(reference)
     if (!kept) return { kind: 'none' }
     const { accountId: _, ...card } = kept

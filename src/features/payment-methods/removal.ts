@@ -146,7 +146,10 @@ async function removed(
   isToGo: (token: string) => Promise<boolean>,
 ): Promise<Removed> {
   if (!adapter.removeStored) return { kind: 'removed' }
-  const found = gatewayToken === null ? await adapter.findStored?.(call, reference ?? '') : undefined
+  const found =
+    gatewayToken === null
+      ? await adapter.findStored?.(call, { reference: reference ?? '', gatewayReference: null, sentAt: null })
+      : undefined
   if (found?.kind === 'unknown' || found?.kind === 'not_sent') return found
   const token = found?.kind === 'stored' ? found.token : gatewayToken
   return token !== null && (await isToGo(token)) ? adapter.removeStored(call, token) : { kind: 'removed' }

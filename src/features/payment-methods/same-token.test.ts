@@ -43,7 +43,7 @@ const adapter: GatewayAdapter = {
     await pauses.stored()
     return isStoreAnswered ? cardOf(token) : { kind: 'unknown' }
   },
-  findStored: async ({ accountId }, reference) => {
+  findStored: async ({ accountId }, { reference }) => {
     const token = kept.get(`${accountId} ${reference}`)
     return token === undefined ? { kind: 'none' } : cardOf(token)
   },
@@ -54,7 +54,7 @@ const adapter: GatewayAdapter = {
     return { kind: 'removed' }
   },
   charge: async ({ today }, { reference }) => outcome(reference, today),
-  askCharge: async ({ today }, reference) => ({ outcome: outcome(reference, today), changes: [] }),
+  askCharge: async ({ today }, { reference }) => ({ outcome: outcome(reference, today), changes: [] }),
 }
 
 const service = await startTestService({ adapters: [adapter], publicUrl: ORIGIN })

@@ -4,11 +4,14 @@ import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { recordChange } from '../events/record.ts'
+import { recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import { factsOfCharge, findKnownCharge } from '../gateways/charge-queries.ts'
 import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { referenceFor } from '../gateways/references.ts'
 import { refuseHeld } from '../gateways/rules.ts'
 import { addMoneyBack } from '../money/new-money.ts'
 import { sendPaymentHeld } from '../money/payment-queries.ts'
@@ -19,6 +22,8 @@ import {
   findPaymentRefund,
   getLeftOfCharge,
   insertPaymentRefund,
+  nameRefund,
+  noteRefundSending,
   type PaymentRefund,
   updatePaymentRefund,
 } from './queries.ts'
@@ -52,12 +57,19 @@ async function gatewayOf(tx: Transaction, { adapters }: GatewayDeps, payment: Pa
   return gateway
 }
 
-const requestOf = (refund: PaymentRefund, payment: PaymentRecord): GatewayRefund => ({
-  reference: String(refund.id),
-  chargeReference: String(payment.chargeId),
-  amountMinor: refund.amountMinor,
-  currency: refund.currency,
-})
+/** Makes what a gateway is asked with: the refund, and the charge that it gives back from. */
+async function requestOf(
+  tx: Transaction,
+  refund: PaymentRefund,
+  { gatewayId, chargeId }: PaymentRecord,
+): Promise<GatewayRefund> {
+  assert(gatewayId !== null && chargeId !== null, `a gateway processed the payment of refund ${refund.id}`)
+  const charge = await findKnownCharge(tx, tx.account, gatewayId, chargeId)
+  assert(charge, `charge ${chargeId} is a try, a line or a sale`)
+  const { amountMinor, currency, gatewayReference, sentAt } = refund
+  const reference = referenceFor(refund)
+  return { reference, charge: factsOfCharge(charge), amountMinor, currency, gatewayReference, sentAt }
+}
 
 /** Begins a refund of a locked payment: its amount is held from now on. */
 export async function beginRefund(
@@ -76,7 +88,7 @@ export async function beginRefund(
   const refund = await insertPaymentRefund(tx, { ...wanted, nextAskAt: firstAskAt(now) })
   sendPaymentHeld(tx, payment.id, amountMinor)
   await recordChange(tx, context, refundKind, { type: 'payment_refund.created', row: refund, customerId })
-  return { gateway, refund, request: requestOf(refund, payment) }
+  return { gateway, refund, request: await requestOf(tx, refund, payment) }
 }
 
 /** Takes up a refund of a locked payment for a call; undefined where it is not of this payment. */
@@ -88,7 +100,7 @@ export async function reopenRefund(
 ): Promise<RefundCall | undefined> {
   const refund = await findPaymentRefund(tx, tx.account, id)
   if (refund?.paymentId !== payment.id) return undefined
-  return { gateway: await gatewayOf(tx, deps, payment), refund, request: requestOf(refund, payment) }
+  return { gateway: await gatewayOf(tx, deps, payment), refund, request: await requestOf(tx, refund, payment) }
 }
 
 /** Sends a refund to its gateway; the same one again changes nothing there. Outside of any transaction. */
@@ -102,11 +114,15 @@ export const sendRefund = (deps: GatewayDeps, context: RequestContext, of: Refun
  * Asks what became of a refund, and sends it where the gateway surely never received it. Rule: a call that timed out and is found not made has
  * failed; one without a recorded answer goes on under its own key.
  */
-export async function askRefund(deps: GatewayDeps, context: RequestContext, of: RefundCall): Promise<Outcome> {
+export async function askRefund(
+  deps: GatewayDeps & { db: Database },
+  context: RequestContext,
+  of: RefundCall,
+): Promise<Outcome> {
   const { gateway, request, refund } = of
   const answer = await askGateway(deps, context, gateway, async (adapter, call) => {
     assert(adapter.askRefund, 'the gateway can be asked')
-    return adapter.askRefund(call, request.reference)
+    return adapter.askRefund(call, request)
   })
   // A question that did not arrive leaves what may have arrived before as unknown as it was.
   if (answer.kind === 'not_sent' && refund.lastAnswer !== 'not_sent') return { kind: 'unknown' }
@@ -121,7 +137,9 @@ export async function askRefund(deps: GatewayDeps, context: RequestContext, of: 
       message: 'The gateway did not receive the refund.',
       on: today,
     }
-  return isSent(refund, gateway, now) ? sendRefund(deps, context, of) : { kind: 'not_sent' }
+  if (!isSent(refund, gateway, now)) return { kind: 'not_sent' }
+  await deps.db.transaction(context.account.id, (tx) => noteRefundSending(tx, refund.id))
+  return sendRefund(deps, context, of)
 }
 
 /** Locks the customer of a refund, and loads it with its payment. */
@@ -140,8 +158,25 @@ export async function finishRefund(
   id: Id,
   outcome: Outcome,
 ): Promise<PaymentRefund> {
-  const { refund, payment } = await lockedRefund(tx, id)
-  if (refund.state !== 'open') return refund
+  const locked = await lockedRefund(tx, id)
+  if (locked.refund.state !== 'open') return locked.refund
+  const { payment } = locked
+  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
+  const refund = {
+    ...locked.refund,
+    gatewayReference: name === null ? locked.refund.gatewayReference : await nameRefund(tx, id, name),
+  }
+  const mismatch =
+    outcome.kind === 'unknown'
+      ? outcome.mismatch
+      : name === null || refund.gatewayReference === name
+        ? undefined
+        : `The gateway answers about refund ${id} with ${name}, which is the name of another refund.`
+  if (mismatch !== undefined) {
+    const isNew = refund.lastAnswer !== 'unknown'
+    if (isNew) await recordMismatch(tx, context, (await processedBy(tx, payment)).id, mismatch)
+    return wait(tx, context, refund, 'unknown')
+  }
   switch (outcome.kind) {
     case 'succeeded':
       return succeed(tx, context, refund, payment, outcome.on)

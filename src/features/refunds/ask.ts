@@ -32,7 +32,7 @@ export async function askAbout(
     return payment && reopenRefund(tx, deps, payment, id)
   })
   if (opened === undefined) return undefined
-  const outcome = await askRefund(deps, context, opened)
+  const outcome = await askRefund({ ...deps, db }, context, opened)
   const refund = await db.transaction(account.id, async (tx) =>
     opened.refund.state === 'open'
       ? finishRefund(tx, context, id, outcome)

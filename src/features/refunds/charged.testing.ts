@@ -5,6 +5,7 @@ import { CardNumber } from '../../kernel/card-number.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { acting } from '../money/money.testing.ts'
 import { addPayment, lockedPayment, settlePayment } from '../money/payments.ts'
+import { callOf, chargeToMake } from '../gateways/calls.testing.ts'
 
 interface ChargeWish {
   client?: TestClient
@@ -69,14 +70,12 @@ async function chargeCard(
   { gatewayID, number, reference, now }: CardCharge,
 ): Promise<void> {
   const sandbox = service.calling.adapters.get('sandbox')!
-  const signal = new AbortController().signal
   const gatewayId = BigInt(gatewayID)
-  const call = { accountId: client.id, gatewayId, settings: {}, now, today: now.slice(0, 10), signal }
+  const call = callOf({ accountId: client.id, gatewayId, now, today: now.slice(0, 10) })
   const expiry = { expiryMonth: 12, expiryYear: 2030, nameOnCard: 'Ann', lastNameOnCard: 'Lee' }
   const card = { reference: `card of ${reference}`, number: new CardNumber(number), cardType: 'Visa' as const }
   const stored = await sandbox.storeCard!(call, { ...card, ...expiry })
   if (stored.kind !== 'stored') throw new Error('stored')
-  const charge = { reference: String(reference), token: stored.token, amountMinor: 10_000n, currency: 'USD' }
-  const outcome = await sandbox.charge!(call, { ...charge, isCustomerPresent: false })
+  const outcome = await sandbox.charge!(call, chargeToMake(String(reference), stored.token, { amountMinor: 10_000n }))
   expect(outcome.kind).toBe('succeeded')
 }

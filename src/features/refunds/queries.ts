@@ -2,12 +2,19 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { fragment, sql } from '../../platform/database/sql.ts'
+import { drawNonce } from '../gateways/references.ts'
 
 export const REFUND_STATES = ['open', 'succeeded', 'failed'] as const
 export type RefundState = (typeof REFUND_STATES)[number]
 
 export interface PaymentRefund {
   id: Id
+  /** Of its reference at the gateway; null of refunds of programs before. */
+  nonce: string | null
+  /** The gateway's name of it, null where none is kept. */
+  gatewayReference: string | null
+  /** Real time at which it was sent last; null: long ago. */
+  sentAt: Instant | null
   paymentId: Id
   customerId: CustomerId
   amountMinor: bigint
@@ -27,7 +34,8 @@ export interface PaymentRefund {
 
 const COLUMNS = fragment`
   refund_id as "id", payment_id as "paymentId", customer_id as "customerId", amount_minor as "amountMinor", currency, state,
-  adjustment_id as "adjustmentId", message, dated, begun_at as "begunAt", last_answer as "lastAnswer", asks, next_ask_at as "nextAskAt"`
+  adjustment_id as "adjustmentId", message, dated, begun_at as "begunAt", last_answer as "lastAnswer", asks, next_ask_at as "nextAskAt",
+  nonce, gateway_reference as "gatewayReference", sent_at as "sentAt"`
 
 export const findPaymentRefund = (db: Queryable, account: AccountId, id: Id) =>
   db.first<PaymentRefund>(sql`
@@ -62,9 +70,22 @@ export type NewRefund = Pick<
 
 export const insertPaymentRefund = (tx: Transaction, row: NewRefund) =>
   tx.one<PaymentRefund>(sql`
-    insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, next_ask_at)
+    insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, next_ask_at, nonce, sent_at)
     values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'open', ${row.dated},
-            ${row.begunAt}, ${row.nextAskAt}) returning ${COLUMNS}`)
+            ${row.begunAt}, ${row.nextAskAt}, ${drawNonce()}, moment()) returning ${COLUMNS}`)
+
+/** Notes that a refund is about to be sent once more. */
+export const noteRefundSending = (tx: Transaction, id: Id) =>
+  tx.rows(sql`update payment_refunds set sent_at = moment() where account_id = ${tx.account} and refund_id = ${id}`)
+
+/** Gives a refund that bears no name the one by which its gateway has answered, unless another bears it. Returns the name that it has then. */
+export const nameRefund = async (tx: Transaction, id: Id, name: string): Promise<string | null> => {
+  await tx.rows(sql`
+    update payment_refunds set gateway_reference = ${name}
+     where account_id = ${tx.account} and refund_id = ${id} and gateway_reference is null
+       and not exists (select 1 from payment_refunds o where o.account_id = ${tx.account} and o.gateway_reference = ${name})`)
+  return (await findPaymentRefund(tx, tx.account, id))?.gatewayReference ?? null
+}
 
 export const updatePaymentRefund = (tx: Transaction, row: PaymentRefund) =>
   tx.rows(sql`

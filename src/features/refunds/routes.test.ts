@@ -33,6 +33,7 @@ test('a payment is refunded in parts until nothing is left of it, and each refun
       AdjustmentID,
       Message: null,
       Date: '2027-01-01T00:00:00Z',
+      transactionID: expect.stringMatching(/^sandbox-refund-\d+\.[\w-]{12}$/),
     })),
   )
   expect((await client.get(path)).body).toMatchObject({ Status: 'Allocated', Amount: 100 })

@@ -109,7 +109,7 @@ export const refundOperations = (deps: GatewayDeps): Operation[] => [
       const on = body.Date ?? today
       checkResultDay(refund, on, today)
       const outcome: Outcome = body.Success
-        ? { kind: 'succeeded', gatewayReference: 'by hand', on }
+        ? { kind: 'succeeded', gatewayReference: null, on }
         : { kind: 'declined', class: 'unknown', code: 'by_hand', message: body.Reason ?? 'Settled by hand.', on }
       await finishRefund(tx, context, refund.id, outcome)
       return noContent()

@@ -19,6 +19,7 @@ export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
     ({ adjustmentId }) => adjustmentId,
   ],
   Message: [orNull(outText(SHARED.Problem)), ({ message }) => message],
+  transactionID: [orNull(outText(SHARED.transactionID)), ({ gatewayReference }) => gatewayReference],
   Date: dayColumn(({ dated }) => dated, 'The day of the refund.'),
 })
 

@@ -2,8 +2,8 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { KeptReport } from '../gateway-reports/queries.ts'
-import { identifierOf } from '../gateway-reports/rules.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
+import { readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { lineHash } from './line-hash.ts'
 import { sealTexts } from './list-lines.ts'
@@ -48,6 +48,6 @@ export const unappliedReports =
 
 /** Finds the payment that a report about a charge names, if there is one. */
 async function paymentOf(tx: Transaction, { about, reference }: KeptReport): Promise<Id | null> {
-  const id = about === 'charge' ? identifierOf(reference) : undefined
+  const id = about === 'charge' ? readReference(reference)?.id : undefined
   return id === undefined ? null : ((await findPayment(tx, tx.account, id))?.id ?? null)
 }

@@ -16,6 +16,7 @@ export const SHARED = {
   Ref: 'A reference of your own, as the number of a transfer.',
   Memo: 'A note of your own; customers do not see it.',
   Problem: 'The problem in plain words.',
+  transactionID: 'The name that the gateway has for it, as its console shows it; null where none is known.',
   DateCreated: 'When it was made.',
   ComponentCode: 'The code of the component, unique within the account.',
   Term: 'How many months or days a term has; `TermType` names the unit.',
