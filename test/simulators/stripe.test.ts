@@ -521,7 +521,12 @@ describe('a fault', () => {
 
 describe('a request that is not ours', () => {
   test('is refused and written down: another version, an unknown name, another path, a card number', async () => {
-    expected = [/Stripe-Version is 2020-08-27/, /unknown parameter: capture$|properties capture$/, /GET \/v1\/balance/]
+    expected = [
+      /Stripe-Version is 2020-08-27/,
+      /unknown parameter: capture$|properties capture$/,
+      /GET \/v1\/balance/,
+      /a card number is never sent$/,
+    ]
     const old = clientOf(side.secretKey, { apiVersion: '2020-08-27' as never })
     expect((await refusalOf(old.customers.create())).statusCode).toBe(400)
     const unknown = { amount: 900, currency: 'eur', capture: 'true', ...CARD } as Stripe.PaymentIntentCreateParams
@@ -532,7 +537,32 @@ describe('a request that is not ours', () => {
     expect((await refusalOf(stripe.balance.retrieve())).statusCode).toBe(404)
     const number = { number: '4242424242424242', exp_month: 12, exp_year: 2031 }
     expect((await refusalOf(stripe.paymentMethods.create({ type: 'card', card: number }))).statusCode).toBe(402)
-    expect(simulator.problems.filter((problem) => !problem.includes('second judge'))).toHaveLength(3)
+    expect(simulator.problems.filter((problem) => !problem.includes('second judge'))).toHaveLength(4)
+  })
+
+  test('is written down where it names the payer, or has a number of a card', async () => {
+    await stripe.customers.create({ email: 'ada@example.com', description: 'card 4242 4242 4242 4242' })
+    expect(simulator.problems.splice(0)).toEqual([
+      'POST /v1/customers: email is never sent',
+      'POST /v1/customers: a card number is never sent',
+    ])
+    expect((await stripe.customers.create({ description: 'Customer 4242424242424243' })).object).toBe('customer')
+  })
+
+  test('has its facts in one place: the body of a POST, else the query', async () => {
+    const headers = { authorization: `Bearer ${side.secretKey}`, 'stripe-version': '2026-10-28.endive' }
+    const type = { 'content-type': 'application/x-www-form-urlencoded' }
+    const post = await fetch(`${simulator.address}/v1/customers?name=Ada`, {
+      method: 'POST',
+      headers: { ...headers, ...type },
+    })
+    const { id } = await stripe.customers.create()
+    const removed = await fetch(`${simulator.address}/v1/customers/${id}?reason=gone`, { method: 'DELETE', headers })
+    expect([post.status, removed.status]).toEqual([400, 400])
+    expect(simulator.problems.splice(0)).toEqual([
+      expect.stringContaining('has a query and a body'),
+      expect.stringContaining('unknown parameter: reason'),
+    ])
   })
 
   test('has amounts within the bounds', async () => {

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Book } from './stripe-book.ts'
 import { answerBrowser } from './stripe-browser.ts'
 import { perform } from './stripe-calls.ts'
+import { isNumber } from './stripe-cards.ts'
 import { StripeConsole } from './stripe-console.ts'
 import { PACKAGE } from './stripe-declaration.ts'
 import { StripeRefusal } from './stripe-error.ts'
@@ -27,8 +28,10 @@ export interface Sent {
   /** "POST /v1/payment_intents/pi_…/confirm". */
   call: string
   headers: IncomingMessage['headers']
-  /** The body as it came; of a GET the query. */
+  /** The body of a POST as it came, else the query. */
   form: string
+  /** Facts that stand where there should be none: the query of a POST, or a body with another method. */
+  stray: string
 }
 
 type Rights = 'all' | ReadonlySet<string>
@@ -192,7 +195,8 @@ export class StripeSimulator {
     const sent = {
       call: `${method} ${pathname}`,
       headers: request.headers,
-      form: method === 'GET' ? search.slice(1) : body,
+      form: method === 'POST' ? body : search.slice(1),
+      stray: method === 'POST' ? search.slice(1) : body,
     }
     this.sent.push(sent)
     if (this.latency > 0) await setTimeout(this.latency)
@@ -291,6 +295,7 @@ export class StripeSimulator {
     const { operation, id: place } = found
     const { body, problems: wrong } = this.#judge.judgeRequest(operation, sent.form)
     problems.push(...wrong)
+    this.problems.push(...secretsIn(body).map((one) => `${sent.call}: ${one} is never sent`))
     const second = this.#second?.(operation, body) ?? []
     this.problems.push(...second.map((one) => `${sent.call}: by the second judge: ${one}`))
     const [first] = problems
@@ -345,13 +350,31 @@ const PERMISSIONS: Record<Resource, string> = {
 }
 
 /** Problems of requests that the real Stripe might take, and we never mean: another version, a body that is no form. */
-function headerProblems({ call, headers }: Sent): Problem[] {
+function headerProblems({ call, headers, stray }: Sent): Problem[] {
   const version = headers['stripe-version']
   const type = headers['content-type'] ?? ''
   return [
     ...(version === PACKAGE.apiVersion ? [] : [`Stripe-Version is ${String(version)}, not ${PACKAGE.apiVersion}`]),
     ...(!call.startsWith('POST') || type === 'application/x-www-form-urlencoded' ? [] : [`Content-Type is ${type}`]),
+    ...(stray === '' ? [] : ['has a query and a body']),
   ].map((message) => ({ param: '', code: 'parameter_invalid', message }))
+}
+
+const ABOUT_PAYERS = new Set(['name', 'email', 'phone', 'receipt_email', 'address', 'shipping', 'billing_details'])
+
+/** Lists what Stripe would take and this project never sends: numbers of cards, and who the payer is. */
+function secretsIn(body: object): string[] {
+  return Object.entries(body).flatMap(([name, value]: [string, unknown]) => [
+    ...(ABOUT_PAYERS.has(name) ? [name] : []),
+    ...(typeof value === 'object' && value !== null ? secretsIn(value) : []),
+    ...(typeof value === 'string' && hasNumber(value) ? ['a card number'] : []),
+  ])
+}
+
+/** Whether a text has a number of a card, with blanks or hyphens in it, too. UUIDs look like some. */
+function hasNumber(text: string): boolean {
+  const found = text.replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '').match(/\b\d(?:[ -]?\d){11,18}\b/g)
+  return (found ?? []).some((number) => isNumber(number.replaceAll(/[ -]/g, '')))
 }
 
 /** Reads a key from `Bearer sk_…`, or from the user of `Basic`. */
