@@ -2,10 +2,11 @@ import { Resolver } from 'node:dns/promises'
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { askOver, ASK_MS, type GatewayAnswer, type Question } from './ask.ts'
 import { isPublic, isWithin, type Network } from './networks.ts'
 
 /**
- * Calls to addresses that callers name. Nothing but https to public unicast addresses is called, and what the operator allows besides
+ * Calls to addresses that callers name, and to gateways. Nothing but https to public unicast addresses is called, and what the operator allows besides
  * (OUTBOUND_ALLOW). Addresses are checked where the connection is opened, so a name that changes between check and connect leads nowhere else,
  * and no redirect is followed.
  */
@@ -34,6 +35,8 @@ export interface Outbound {
   refusalOf(url: URL): string | undefined
   /** Posts a message. An answer of whatever status, a redirect too, is an answer; its body is read to 64 KiB and not kept. */
   post(url: URL, message: Message): Promise<Called>
+  /** Asks a gateway; its answer is read to 1 MiB. See ask.ts. */
+  ask(url: URL, question: Question): Promise<GatewayAnswer>
 }
 
 /** Finds every address of a name; throws where it has none. */
@@ -60,11 +63,15 @@ export function makeOutbound({
   allow = [],
   resolve = askDns,
   callMs = CALL_MS,
+  askMs = ASK_MS,
+  realNow = Date.now,
 }: {
   /** Networks that may be called although they are not public, and by plain http. */
   allow?: readonly Network[] | undefined
   resolve?: Resolve
   callMs?: number
+  askMs?: number
+  realNow?: () => number
 }): Outbound {
   const mayCall = (address: string, isPlain: boolean): boolean =>
     isWithin(address, allow) || (!isPlain && isPublic(address))
@@ -98,11 +105,19 @@ export function makeOutbound({
     return isPlain && isPublic(host) ? 'an https address' : 'an address that is public'
   }
 
-  const once = (url: URL, { headers, body }: Message, signal: AbortSignal, isFresh: boolean): Promise<Ended> => {
+  const requestOf = (
+    url: URL,
+    options: Pick<http.RequestOptions, 'method' | 'headers'>,
+    { signal, isFresh }: { signal: AbortSignal; isFresh: boolean },
+  ): http.ClientRequest => {
     const { request, agent, lookup } = ways[url.protocol as keyof typeof ways]
-    const options = { method: 'POST', headers: { ...headers, 'content-length': String(body.length) } }
     const bounds = { signal, lookup, maxHeaderSize: HEADER_BYTES_MAX, agent: isFresh ? false : agent } as const
-    return ended(request(url, { ...options, ...bounds }), body)
+    return request(url, { ...options, ...bounds })
+  }
+
+  const once = (url: URL, { headers, body }: Message, signal: AbortSignal, isFresh: boolean): Promise<Ended> => {
+    const options = { method: 'POST', headers: { ...headers, 'content-length': String(body.length) } }
+    return ended(requestOf(url, options, { signal, isFresh }), body)
   }
 
   return {
@@ -114,6 +129,15 @@ export function makeOutbound({
       const first = await once(url, message, signal, false)
       // The other side closed a kept connection just as it was used again: this is no answer to the call.
       return first.wasStale ? (await once(url, message, signal, true)).called : first.called
+    },
+    async ask(url, question) {
+      const refusal = refusalOf(url)
+      if (refusal !== undefined) return { kind: 'not_sent', reason: `the address must be ${refusal}` }
+      const { method, body } = question
+      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+      const headers = { ...question.headers, 'accept-encoding': 'identity', ...length }
+      const open = (signal: AbortSignal, isFresh: boolean) => requestOf(url, { method, headers }, { signal, isFresh })
+      return askOver(open, question, { askMs, realNow })
     },
   }
 }
