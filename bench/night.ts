@@ -2,6 +2,7 @@ import pino from 'pino'
 import { workerDuties } from '../src/duties.ts'
 import { createAccount } from '../src/features/accounts/actions.ts'
 import { makeAdapters } from '../src/features/gateways/adapters.ts'
+import { callingFrom } from '../src/features/gateways/calling.ts'
 import { addDays, type IsoDate } from '../src/kernel/calendar.ts'
 import type { Connection } from '../src/platform/database/database.ts'
 import type { Duty } from '../src/platform/duty.ts'
@@ -145,8 +146,9 @@ export async function live(
   const { hasOtherDuties = true } = wish
   const db = openAsService(connection, wish.engine)
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(Buffer.alloc(32, 7)))
-  const adapters = makeAdapters({ db, envelope })
-  const duties = workerDuties({ envelope, adapters, outbound: makeOutbound({ allow: [] }) })
+  const outbound = makeOutbound({ allow: [] })
+  const adapters = makeAdapters({ db, envelope, calling: callingFrom(db, ['work'], { outbound }) })
+  const duties = workerDuties({ envelope, adapters, outbound })
   const marking = duties.find(({ name }) => name === MARKING) as Duty
   const found: Night = { marking: [], floor: [], duties: [] }
   const dutyAt = (day: IsoDate) => {

@@ -13,6 +13,7 @@ import { withDatabase } from '../src/commands/context.ts'
 import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE } from '../src/demo/catalogue.ts'
 import { createAccount } from '../src/features/accounts/actions.ts'
 import { makeAdapters } from '../src/features/gateways/adapters.ts'
+import { callingOf } from '../src/commands/calling.ts'
 import { midnightOf } from '../src/kernel/zone.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { connectionBounds } from '../src/platform/http/connection-bounds.ts'
@@ -35,7 +36,7 @@ try {
       const app = await buildApp({
         db,
         envelope,
-        adapters: makeAdapters({ db, envelope }),
+        adapters: makeAdapters({ db, envelope, calling: callingOf(config, db) }),
         outbound: makeOutbound({}),
         log: pino({ level: 'silent' }),
         realClock,

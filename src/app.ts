@@ -157,17 +157,16 @@ export interface AppDeps {
   hashing?: Hashing
 }
 
-export interface App {
+/** Counters for what is done outside of requests. */
+type Counters = Pick<Metrics, 'runFinished' | 'gatewayCalled' | 'workerStatus'>
+
+export interface App extends Counters {
   server: FastifyInstance
   operations: readonly Operation[]
   pages: Pages
   links: Links
   /** Draws documents for this process. */
   drawing: Drawing
-  /** Told of every billing run that this process has finished, for /metrics. */
-  runFinished: Metrics['runFinished']
-  /** Takes how the worker is that this process has started, for /metrics. */
-  workerStatus: Metrics['workerStatus']
   /** Makes the service not ready, and every answer close its connection: a balancer sends the next requests elsewhere. */
   beginDraining(): void
   /** Whether no request is under way, and nothing that one has begun. */
@@ -481,8 +480,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     pages,
     links,
     drawing,
-    runFinished: metrics.runFinished,
-    workerStatus: metrics.workerStatus,
+    ...metrics,
     flush: authenticator.flushLastUse,
     ...controlsOf(times),
     close: async () => {

@@ -12,6 +12,7 @@ import { sendsMail } from '../platform/config.ts'
 import { readInstant } from '../platform/wire/dates.ts'
 import { failuresAsJson, recordName } from './billing-run.ts'
 import { chosenAccount } from './chosen-account.ts'
+import { callingOf } from './calling.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, remark } from './output.ts'
@@ -32,7 +33,7 @@ export async function advanceClockCommand(
     const total = daysBetween(today, dateIn(to, account.timeZone))
     const hasMailServer = sendsMail(context.config)
     const envelope = await opened.openEnvelope()
-    const calling = { envelope, adapters: makeAdapters({ db, envelope }) }
+    const calling = { envelope, adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db) }) }
     const afterDay = afterDayOf({ ...calling, realClock: Date.now, hasMailServer })
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const deps = { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay }

@@ -6,6 +6,7 @@ import { momentOf } from '../kernel/context.ts'
 import { missing } from '../kernel/fault.ts'
 import type { AccountId, Id } from '../kernel/ids.ts'
 import { chosenAccount } from './chosen-account.ts'
+import { callingOf } from './calling.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printTable } from './output.ts'
@@ -27,7 +28,7 @@ export async function testGatewaysCommand(
     if (named.gateway !== undefined && gateways.length === 0)
       throw missing('gateway_unknown', `Account ${account.id} has no gateway ${named.gateway}.`)
     const envelope = await opened.openEnvelope()
-    const deps = { envelope, adapters: makeAdapters({ db, envelope }) }
+    const deps = { envelope, adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db) }) }
     const about = { account, moment: momentOf(account, Date.now) }
     return Promise.all(
       gateways.map(async (gateway) => ({

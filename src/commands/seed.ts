@@ -16,6 +16,7 @@ import type { OpenDatabase } from '../platform/database/open.ts'
 import { relaxedCommits } from '../platform/database/relaxed-commits.ts'
 import type { Envelope } from '../platform/envelope/envelope.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
+import { callingOf } from './calling.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine, remark } from './output.ts'
@@ -149,7 +150,7 @@ async function clientWithin(
   const app = await buildApp({
     db,
     envelope,
-    adapters: makeAdapters({ db, envelope }),
+    adapters: makeAdapters({ db, envelope, calling: callingOf(config, db) }),
     outbound: makeOutbound({ allow: config.outboundAllow }),
     log: pino({ level: 'silent' }),
     realClock: Date.now,

@@ -9,6 +9,7 @@ import { secretHash } from '../features/api-keys/secret.ts'
 import { type Config, sendsMail } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ChangedLevel, changeBySignal } from '../platform/log-level.ts'
+import type { GatewayRequest } from '../platform/metrics.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
 import { StartFailure } from '../platform/postgres/start-failure.ts'
@@ -16,6 +17,7 @@ import { CAN_BE_GUESSED, isWeakApiKey, REVOKE_GIVEN_KEY } from '../platform/weak
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
+import { callingFrom } from '../features/gateways/calling.ts'
 import type { GatewayDeps } from '../features/gateways/call.ts'
 import { hasDatabase } from '../platform/postgres/data-folder.ts'
 import type { CommandContext } from './context.ts'
@@ -53,7 +55,9 @@ export async function serveCommand(
     if (isFirst) refuseWeakFirstKey(config)
     const envelope = await opened.openEnvelope()
     const outbound = makeOutbound({ allow: config.outboundAllow })
-    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope }) }
+    const measured = (request: GatewayRequest) => app?.gatewayCalled(request)
+    const ways = callingFrom(opened.db, ['serve'], { outbound, endpoints: config.gatewayEndpoints, measured })
+    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope, calling: ways }) }
     presence = presenceOf(context, opened, {
       kind: 'serve',
       log,
@@ -72,9 +76,15 @@ export async function serveCommand(
     const address = addressOf(config.host, serving.server.server.address() as AddressInfo)
     await greet(opened.db, context, { address, log, isFirst })
     reportUnasked(opened, log)
-    const { runFinished: onRunFinished, workerStatus: onStatus } = serving
+    const { runFinished: onRunFinished, workerStatus: onStatus, gatewayCalled: onGatewayCalled } = serving
     if (options.worker)
-      worker = startWorkerProcesses(options.workers, { root: context.root, log, onRunFinished, onStatus })
+      worker = startWorkerProcesses(options.workers, {
+        root: context.root,
+        log,
+        onRunFinished,
+        onGatewayCalled,
+        onStatus,
+      })
     const { reason, isFailure } = await stop.asked
     if (isFailure) sayLastWords(reason)
     else log.info({ reason }, 'stopping')

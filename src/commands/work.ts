@@ -3,6 +3,7 @@ import { fitForBulkWork } from '../platform/engine-flags.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
+import { callingFrom } from '../features/gateways/calling.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
 import { sendsMail } from '../platform/config.ts'
 import { ChangedLevel, changeBySignal } from '../platform/log-level.ts'
@@ -49,9 +50,10 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     // A signal from then on is for what ends it in order: a row that is left keeps migrations waiting.
     stop.drains()
     await presence.begin()
-    const adapters = makeAdapters({ db: opened.db, envelope })
-    const { outboundAllow: allow } = context.config
-    const calling = { envelope, adapters, outbound: makeOutbound({ allow }) }
+    const { outboundAllow: allow, gatewayEndpoints: endpoints } = context.config
+    const outbound = makeOutbound({ allow })
+    const ways = callingFrom(opened.db, ['work'], { outbound, endpoints, measured: service?.gatewayCalled })
+    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope, calling: ways }) }
     // The service has read the same fonts and warned of them.
     drawing = makeDrawing({ root: context.root, log, fonts: fontsAtStart(context.config, ofService ? undefined : log) })
     const mailing = mailingOf(context.config, { envelope, drawing })
@@ -86,7 +88,7 @@ async function workWithSeveral(context: CommandContext, count: number): Promise<
   const stop = stopping()
   const workers: WorkerProcess[] = []
   changeBySignal(new ChangedLevel(log, Date.now), (isDebug) => workers.forEach((worker) => worker.showsDebug(isDebug)))
-  const about = { root: context.root, log, onRunFinished: () => {} }
+  const about = { root: context.root, log, onRunFinished: () => {}, onGatewayCalled: () => {} }
   // Alone at first: what is wrong with the settings or the database is written once, and ends the command as it would end one worker.
   const first = startFirstWorker(about)
   workers.push(first.worker)

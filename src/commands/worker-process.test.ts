@@ -16,6 +16,7 @@ function started(command: readonly [string, ...string[]]) {
     root: '/',
     log: { error: ((facts: object) => void errors.push(facts as never)) as never },
     onRunFinished: () => {},
+    onGatewayCalled: () => {},
     onStatus: (status) => void statuses.push(status),
   })
   const ended = async (times: number) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { BULK_FLAGS } from '../platform/engine-flags.ts'
 import { LEVEL_MINUTES, type ChangedLevel } from '../platform/log-level.ts'
-import type { WorkerStatus } from '../platform/metrics.ts'
+import type { GatewayRequest, WorkerStatus } from '../platform/metrics.ts'
 import { steadyClock } from '../platform/steady-clock.ts'
 
 /**
@@ -36,6 +36,8 @@ export interface WorkerProcessDeps {
   root: string
   log: Pick<Logger, 'error'>
   onRunFinished: RunFinished
+  /** Counts a request of a worker to a gateway. */
+  onGatewayCalled: (request: GatewayRequest) => void
   /** Takes how the worker is, and undefined where there is none. */
   onStatus: (status: WorkerStatus | undefined) => void
 }
@@ -94,7 +96,7 @@ const together = (a: WorkerStatus, b: WorkerStatus): WorkerStatus => ({
  * minute. One that has lived for a minute begins at a second anew.
  */
 export function startWorkerProcess(deps: WorkerProcessDeps): WorkerProcess {
-  const { root, log, onRunFinished, onStatus } = deps
+  const { root, log, onRunFinished, onGatewayCalled, onStatus } = deps
   // Only results are printed to stdout, and these are the service's.
   const [program, ...words] = deps.command ?? [process.execPath, ...BULK_FLAGS, join(root, 'bin', 'perennial.js')]
   let isStopping = false
@@ -118,9 +120,10 @@ export function startWorkerProcess(deps: WorkerProcessDeps): WorkerProcess {
       againMs = Math.min(2 * againMs, AGAIN_MS_MAX)
     }
     started.on('message', (message) => {
-      const { status, runFinished } = message as Partial<Report>
+      const { status, runFinished, gatewayCalled } = message as Partial<Report>
       if (status && !isOver) onStatus(status)
       if (runFinished) onRunFinished(...runFinished)
+      if (gatewayCalled) onGatewayCalled(gatewayCalled)
     })
     started.once('error', (err) => over({ err }))
     started.once('exit', (code, signal) => over({ code, signal }))
@@ -153,6 +156,7 @@ const OWN_LEVEL = 'own level'
 interface Report {
   status: WorkerStatus
   runFinished: Parameters<RunFinished>
+  gatewayCalled: GatewayRequest
 }
 
 /** The service of a worker, seen from the worker. */
@@ -160,6 +164,7 @@ export interface ServiceOfWorker {
   /** Begins to report how the worker is. */
   works(status: () => WorkerStatus): void
   runFinished: RunFinished
+  gatewayCalled(request: GatewayRequest): void
 }
 
 /**
@@ -194,5 +199,6 @@ export function joinService(onStop: () => void, level: Pick<ChangedLevel, 'chang
       setInterval(report, REPORT_EVERY_MS).unref()
     },
     runFinished: (...run) => send({ runFinished: run }),
+    gatewayCalled: (request) => send({ gatewayCalled: request }),
   }
 }

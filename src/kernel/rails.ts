@@ -8,6 +8,10 @@ export type MethodKind = (typeof METHOD_KINDS)[number]
 export const BANK_KINDS = ['debit_order', 'ach', 'sepa'] as const
 export type BankKind = (typeof BANK_KINDS)[number]
 
+/** Types of gateways that this service calls itself, over the network. */
+export const CALLED_GATEWAYS = ['stripe'] as const
+export type CalledGateway = (typeof CALLED_GATEWAYS)[number]
+
 /** Why money was refused, whatever a gateway calls it; the rules of collection know only these. */
 export const DECLINE_CLASSES = [
   'insufficient_funds',

@@ -110,8 +110,28 @@ describe('an environment', () => {
     ['DATABASE_POOL', '51'],
     ['OUTBOUND_ALLOW', '10.0.0.0/33'],
     ['OUTBOUND_ALLOW', 'intranet'],
+    ['GATEWAY_ENDPOINTS', 'http://127.0.0.1:4010'],
+    ['GATEWAY_ENDPOINTS', 'paypal=http://127.0.0.1:4010'],
+    ['GATEWAY_ENDPOINTS', 'sandbox=http://127.0.0.1:4010'],
+    ['GATEWAY_ENDPOINTS', 'stripe=https://127.0.0.1:4010'],
+    ['GATEWAY_ENDPOINTS', 'stripe=http://127.0.0.1:4010/v1'],
+    ['GATEWAY_ENDPOINTS', 'stripe=http://a:b@127.0.0.1:4010'],
+    ['GATEWAY_ENDPOINTS', 'stripe=http://127.0.0.1:1,stripe=http://127.0.0.1:2'],
+    ['GATEWAY_ENDPOINTS', 'stripe=http://127.0.0.1:4010'],
   ])('with %s=%s is refused', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be `))])
+  })
+
+  test('may name simulators of gateways, within the networks of the operator', () => {
+    const within = { OUTBOUND_ALLOW: '127.0.0.0/8' }
+    expect(readConfig({ ...within, GATEWAY_ENDPOINTS: 'stripe=http://127.0.0.1:4010' }).gatewayEndpoints).toEqual({
+      stripe: 'http://127.0.0.1:4010',
+    })
+    expect(problemsOf({ ...within, GATEWAY_ENDPOINTS: 'stripe=http://10.0.0.1:4010' })).toEqual([
+      expect.stringMatching(/^GATEWAY_ENDPOINTS must be .* OUTBOUND_ALLOW/),
+    ])
+    // A name is judged by what it leads to, with each connection.
+    expect(problemsOf({ ...within, GATEWAY_ENDPOINTS: 'stripe=http://simulator:4010' })).toEqual([])
   })
 
   test('with a bad secret is refused without showing it', () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { serversOf, shownServer } from './database/addresses.ts'
 import { LOG_LEVELS } from './log-level.ts'
+import { isWithin } from './outbound/networks.ts'
 import {
   oneOf,
   parseUrl,
@@ -10,6 +12,7 @@ import {
   readCurrency,
   readDatabaseUrl,
   readDomains,
+  readEndpoints,
   readFilePath,
   readHost,
   readKeys,
@@ -262,6 +265,14 @@ const VARIABLES = {
     },
     readNetworks,
   ),
+  gatewayEndpoints: optional(
+    {
+      name: 'GATEWAY_ENDPOINTS',
+      about:
+        'Simulators in place of gateways, for test accounts alone: stripe=http://127.0.0.1:4010; within OUTBOUND_ALLOW. Unset: the gateways themselves. Where it names a type, live accounts call no gateway of it.',
+    },
+    readEndpoints,
+  ),
   drainSeconds: optional(
     {
       name: 'DRAIN_SECONDS',
@@ -330,8 +341,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (value instanceof UnfitText) problems.push(problemOf(variable, text, value))
     return [key, value]
   })
+  const config = Object.fromEntries(values) as Config
+  if (problems.length === 0) problems.push(...endpointsOutside(config))
   if (problems.length > 0) throw new ConfigFailure(problems)
-  return Object.fromEntries(values) as Config
+  return config
+}
+
+/** Returns a problem where an address of GATEWAY_ENDPOINTS shows that it lies outside of OUTBOUND_ALLOW; a name is judged with each connection. */
+function endpointsOutside({ gatewayEndpoints = {}, outboundAllow = [] }: Config): string[] {
+  const outside = Object.values(gatewayEndpoints).filter((address) => {
+    const host = new URL(address).hostname.replace(/^\[(.*)\]$/, '$1')
+    return outboundAllow.length === 0 || (isIP(host) !== 0 && !isWithin(host, outboundAllow))
+  })
+  return outside.length === 0
+    ? []
+    : ['GATEWAY_ENDPOINTS must be addresses within the networks of OUTBOUND_ALLOW, which are for tests alone.']
 }
 
 /**

@@ -15,6 +15,14 @@ export interface WorkerStatus {
   connections: PoolState
 }
 
+/** A request to a gateway: the type of the gateway, what was asked, and what kind of answer came. */
+export interface GatewayRequest {
+  type: string
+  operation: string
+  outcome: string
+  seconds: number
+}
+
 export interface Metrics {
   measured(operation: string, status: number, seconds: number): void
   /** Counts names of a request that nobody knows. */
@@ -25,6 +33,8 @@ export interface Metrics {
   writesGrouped(outcome: 'together' | 'alone', count: number): void
   /** A billing run has finished. */
   runFinished(invoices: number, failed: number, seconds: number): void
+  /** Counts a request to a gateway. */
+  gatewayCalled(request: GatewayRequest): void
   /** Takes how the worker is that this process has started; undefined where it has none. */
   workerStatus(status: WorkerStatus | undefined): void
   text(): Promise<string>
@@ -200,7 +210,19 @@ const SHOWN_FIGURES: Record<
 export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const { requests, latency, slow, ignored, grouped, invoiced, failed, runSeconds, moves } = counters(registers)
+  const {
+    requests,
+    latency,
+    slow,
+    ignored,
+    grouped,
+    invoiced,
+    failed,
+    runSeconds,
+    moves,
+    gatewayCalls,
+    gatewaySeconds,
+  } = counters(registers)
   const { pool, memory, workerMemory, workerPool, info, up, nodeUp, copyAge, clockOffset, standbyWait, maintenance } =
     gauges(registers)
   copyAge.remove()
@@ -250,6 +272,10 @@ export function makeMetrics({ db, readFigures, readCopyAge, clock, version }: Me
       invoiced.inc(invoices)
       failed.inc(failures)
       runSeconds.inc(seconds)
+    },
+    gatewayCalled({ type, operation, outcome, seconds }) {
+      gatewayCalls.inc({ type, operation, outcome })
+      gatewaySeconds.observe({ type, operation }, seconds)
     },
     workerStatus(status) {
       // A value that nobody renews would be taken for what is.
@@ -335,6 +361,19 @@ function counters(registers: Registry[]) {
     failed: new Counter({
       name: 'perennial_run_failures_total',
       help: 'Records that billing runs of this process could not bill',
+      registers,
+    }),
+    gatewayCalls: new Counter({
+      name: 'perennial_gateway_calls_total',
+      help: 'Requests to gateways of this process and the workers that it has started, by what came of them',
+      labelNames: ['type', 'operation', 'outcome'],
+      registers,
+    }),
+    gatewaySeconds: new Histogram({
+      name: 'perennial_gateway_call_seconds',
+      help: 'Time to the answer of a gateway, with the wait for a place',
+      labelNames: ['type', 'operation'],
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     }),
     runSeconds: new Counter({

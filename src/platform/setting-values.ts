@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { findCurrency } from '../kernel/currencies.ts'
+import { CALLED_GATEWAYS, type CalledGateway } from '../kernel/rails.ts'
 import { serversOf } from './database/addresses.ts'
 import { type Network, networksFromText } from './outbound/networks.ts'
 import { isPlainAddress } from './smtp/address.ts'
@@ -154,6 +155,25 @@ export function readTrust(text: string): boolean | readonly string[] | UnfitText
   const addresses = text.split(',').map((address) => address.trim())
   const areFitting = addresses.every((address) => isIP(address.replace(/\/\d{1,3}$/, '')) !== 0)
   return areFitting ? addresses : new UnfitText('true, false, or IP addresses and networks separated by commas')
+}
+
+/** Addresses in place of those of gateways, by their type. */
+export type Endpoints = Readonly<Partial<Record<CalledGateway, string>>>
+
+/** Reads addresses of simulators. Only by plain http, which reaches nothing but what OUTBOUND_ALLOW names. */
+export function readEndpoints(text: string): Endpoints | UnfitText {
+  const found: [string, string][] = []
+  for (const entry of text.split(',')) {
+    const [type = '', address = ''] = entry.trim().split(/=(.*)/s)
+    const url = parseUrl(address)
+    const isFitting = url?.protocol === 'http:' && [url.origin, `${url.origin}/`].includes(address)
+    if (!isFitting || !CALLED_GATEWAYS.some((known) => known === type) || found.some(([known]) => known === type))
+      return new UnfitText(
+        `types of gateways (${CALLED_GATEWAYS.join(', ')}) with an address each, such as stripe=http://127.0.0.1:4010, separated by commas`,
+      )
+    found.push([type, url.origin])
+  }
+  return Object.fromEntries(found) as Endpoints
 }
 
 export function readNetworks(text: string): readonly Network[] | UnfitText {

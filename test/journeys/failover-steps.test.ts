@@ -20,6 +20,7 @@ import {
   skipFurther,
 } from '../../src/platform/failover/queries.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
+import { callingFrom } from '../../src/features/gateways/calling.ts'
 import type { ChargeToMake, GatewayAdapter, ChargingCall, Outcome } from '../../src/features/gateways/contract.ts'
 import { SANDBOX } from '../../src/features/gateways/facts.ts'
 import { checkFailover } from '../../src/platform/checkup/failovers.ts'
@@ -256,7 +257,9 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
     charge: (_call, { reference }) => new Promise((answer) => answers.set(reference, answer)),
   }
   const own = remembered(memory)
-  const { charge } = makeAdapters({ db: own, envelope: service.calling.envelope }, booked).get(SANDBOX.type) ?? {}
+  const calling = callingFrom(own, ['work'], service.calling)
+  const { charge } =
+    makeAdapters({ db: own, envelope: service.calling.envelope, calling }, booked).get(SANDBOX.type) ?? {}
   const call = { accountId: client.id, gatewayId: BigInt(gatewayID) } as ChargingCall
   const start = (reference: string) => charge?.(call, { reference } as ChargeToMake)
   const [declined, underWay] = [start('13'), start('14')]

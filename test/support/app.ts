@@ -6,6 +6,7 @@ import { afterAll, expect, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
+import { callingFrom } from '../../src/features/gateways/calling.ts'
 import type { GatewayDeps } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { insertKey } from '../../src/features/api-keys/queries.ts'
@@ -16,6 +17,7 @@ import type { Permission } from '../../src/kernel/context.ts'
 import type { Connection, Database } from '../../src/platform/database/database.ts'
 import { networksFromText } from '../../src/platform/outbound/networks.ts'
 import { makeOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts'
+import type { Endpoints } from '../../src/platform/setting-values.ts'
 import { connectionBounds } from '../../src/platform/http/connection-bounds.ts'
 import { settleUpdates } from '../../src/platform/database/updates.ts'
 import { APP_ROLE } from '../../src/platform/database/roles.ts'
@@ -158,6 +160,8 @@ export async function startTestService(
     adapters?: readonly GatewayAdapter[]
     /** Calls of webhooks; left out: those within loopback alone. */
     outbound?: Outbound
+    /** Simulators in place of gateways, by type. */
+    endpoints?: Endpoints
     log?: Logger
     /** Each password gets the hash of its own, which takes longer than a hundred requests; left out: all get that of one. */
     hashesPasswords?: boolean
@@ -177,8 +181,10 @@ export async function startTestService(
   // As every start of the service does.
   await settleUpdates(db)
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(options.key ?? TEST_KEY))
-  const adapters = makeAdapters({ db, envelope }, ...(options.adapters ?? []))
   const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })
+  const { endpoints } = options
+  const calling = callingFrom(db, ['serve', 'work'], { outbound, endpoints, realNow: realClock })
+  const adapters = makeAdapters({ db, envelope, calling }, ...(options.adapters ?? []))
   const app = await buildApp({
     db,
     envelope,

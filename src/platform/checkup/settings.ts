@@ -83,7 +83,7 @@ function distance(a: string, b: string): number {
 }
 
 function together(config: Config): Finding[] {
-  const { host, publicUrl, trustProxy, corsOrigin, logLevel, outboundAllow, bootstrapApiKey } = config
+  const { host, publicUrl, trustProxy, corsOrigin, gatewayEndpoints, logLevel, outboundAllow, bootstrapApiKey } = config
   const findings: Finding[] = []
   if (bootstrapApiKey !== undefined && isWeakApiKey(bootstrapApiKey))
     findings.push(
@@ -122,6 +122,14 @@ function together(config: Config): Finding[] {
         'OUTBOUND_ALLOW',
         `holds ${CLOUD_METADATA}: at a cloud, whoever adds a webhook may call for the machine's credentials`,
         'name the networks of the receivers alone',
+      ),
+    )
+  if (gatewayEndpoints)
+    findings.push(
+      doubtful(
+        'GATEWAY_ENDPOINTS',
+        `puts simulators in the place of ${Object.keys(gatewayEndpoints).join(', ')}: gateways of live accounts of that type make no call`,
+        'unset it where real money is to move',
       ),
     )
   if (logLevel === 'silent')

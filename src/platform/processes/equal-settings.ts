@@ -17,6 +17,7 @@ const COMPARED: Readonly<Record<string, (config: Config) => string | undefined>>
   SMTP_URL: ({ smtpUrl }) => smtpUrl,
   SEAL_P12: ({ sealP12 }) => (sealP12 === undefined ? undefined : hashOfFile(sealP12)),
   OUTBOUND_ALLOW: ({ outboundAllow }) => json(outboundAllow),
+  GATEWAY_ENDPOINTS: ({ gatewayEndpoints }) => json(gatewayEndpoints),
   FONTS_DIR: ({ fontsDir }) => (fontsDir === undefined ? undefined : hashOfFolder(fontsDir)),
 }
 
