@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   'gateway.updated',
   'gateway.deleted',
   'gateway.mismatch',
+  'gateway.refused',
   'payment_method.created',
   'payment_method.updated',
   'payment_method.deleted',

@@ -71,6 +71,10 @@ export async function applyCharge(
   let verdict = APPLIED
   for (const change of changes) {
     if (applied.some(({ kind, reference }) => kind === change.kind && reference === change.reference)) continue
+    if (change.kind === 'refunded' || change.kind === 'refund_failed') {
+      verdict = byHand(applying, change)
+      continue
+    }
     const one = await (change.kind === 'dispute_won' ? win : lose)(tx, context, applying, change)
     if (one.kind !== 'applied') verdict = one
   }
@@ -133,6 +137,16 @@ async function reverse(
     code,
     message,
   })
+}
+
+/** Lists what was refunded at the gateway's console, or came back of it, for a person to record: the payment does not fail of it. */
+function byHand({ charge }: Applying, { kind, reference, amountMinor }: ChargeChange): Verdict {
+  const amount = amountText(amountMinor, charge.currency)
+  return refused(
+    kind === 'refunded'
+      ? `At the gateway ${amount} of payment ${charge.id} were refunded (${reference}): record that here.`
+      : `A refund of ${amount} of payment ${charge.id} came back at the gateway (${reference}): record that here.`,
+  )
 }
 
 async function lose(

@@ -23,6 +23,7 @@ import {
   beginHold,
   insertGateway,
   lockChoices,
+  noteRefusal,
   replacePrimaries,
   type StoredSettings,
   updateGateway,
@@ -55,19 +56,44 @@ export function checkGateway(
   facts: GatewayFacts | undefined,
   body: Partial<GatewayBody>,
   present: SentSettings,
-  timeZone: string,
+  { timeZone, mode }: Pick<RequestContext['account'], 'timeZone' | 'mode'>,
   problems: Problems,
 ): void {
   if (!facts) return
   const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
   if (strange.length > 0)
     problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
-  const { currencies } = facts
-  const other =
-    typeof currencies === 'string' ? undefined : body.CurrencyCodes?.find((code) => !currencies.includes(code))
+  const { currencies, currenciesNot = [] } = facts
+  const other = body.CurrencyCodes?.find(
+    (code) => currenciesNot.includes(code) || (typeof currencies !== 'string' && !currencies.includes(code)),
+  )
   if (other !== undefined)
     problems.add('currency_unfit', 'CurrencyCodes', `A gateway of type ${facts.type} does not take ${other}.`)
-  if (body.Settings) checkGatewaySettings(facts, mergedSettings(facts, present, body.Settings), timeZone, problems)
+  const settings = mergedSettings(facts, present, body.Settings ?? {})
+  if (body.Settings) checkGatewaySettings(facts, settings, timeZone, problems)
+  checkKeys(facts, settings, mode, problems)
+}
+
+/** Notes keys that are missing, and those of the other mode, which are never repeated. */
+function checkKeys(
+  { keys = [], needed }: GatewayFacts,
+  settings: SentSettings,
+  mode: RequestContext['account']['mode'],
+  problems: Problems,
+): void {
+  if (keys.length === 0) return
+  for (const name of needed.filter((name) => settings[name] === undefined))
+    problems.add('required', `Settings.${name}`, `Settings.${name} is required.`)
+  const other = mode === 'test' ? '_live_' : '_test_'
+  for (const name of keys) {
+    const key = settings[name]
+    if (typeof key === 'string' && key.slice(2).startsWith(other))
+      problems.add(
+        'key_mode',
+        `Settings.${name}`,
+        `Settings.${name} must be a key of the ${mode} mode, as its account is.`,
+      )
+  }
 }
 
 function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
@@ -196,6 +222,14 @@ export const recordMismatch = async (
   const row = await findGateway(tx, tx.account, id)
   assert(row, `gateway ${id} exists`)
   await recordChange(tx, context, gatewayKind, { type: 'gateway.mismatch', row, reason })
+}
+
+/** Records that a gateway takes nothing, once a day for each reason. */
+export async function recordRefusal(tx: Transaction, context: RequestContext, id: Id, reason: string): Promise<void> {
+  if ((await noteRefusal(tx, id, reason)).length === 0) return
+  const row = await findGateway(tx, tx.account, id)
+  assert(row, `gateway ${id} exists`)
+  await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row, reason })
 }
 
 async function recorded(

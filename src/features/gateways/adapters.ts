@@ -2,11 +2,14 @@ import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { underWay } from '../../platform/failover/under-way.ts'
 import { achFile } from './ach-file.ts'
+import type { Calling } from './calling.ts'
 import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { manual } from './manual.ts'
 import { isHeldNow } from './queries.ts'
+import { recordingRefusals } from './refusals.ts'
 import { sandboxAdapter } from './sandbox.ts'
 import { sepaFile } from './sepa-file.ts'
+import { stripeAdapter } from './stripe.ts'
 
 /** Answers after which no money has moved. */
 const MOVED_NOTHING: ReadonlySet<string> = new Set(['declined', 'not_sent', 'held'])
@@ -49,12 +52,16 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
 
 /** Makes the table of the gateways of this version, by their type; others stand in the place of those of their type. */
 export const makeAdapters = (
-  { db, envelope }: { db: Database; envelope: Envelope },
+  { db, envelope, calling }: { db: Database; envelope: Envelope; calling: Calling },
   ...others: readonly GatewayAdapter[]
 ): Adapters =>
   new Map(
-    [manual, sepaFile, achFile, sandboxAdapter(db, envelope.keyedHash('sandbox')), ...others].map((adapter) => [
-      adapter.type,
-      heldBack(db, adapter),
-    ]),
+    [
+      manual,
+      sepaFile,
+      achFile,
+      sandboxAdapter(db, envelope.keyedHash('sandbox')),
+      stripeAdapter(calling),
+      ...others,
+    ].map((adapter) => [adapter.type, heldBack(db, recordingRefusals(db, adapter))]),
   )

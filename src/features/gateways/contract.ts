@@ -52,9 +52,17 @@ export interface Unknown {
   mismatch?: string
 }
 
-/** The request surely did not reach the gateway. */
+/** The request surely did not reach the gateway, or surely did nothing there. */
 export interface NotSent {
   kind: 'not_sent'
+  refused?: GatewayRefusal
+}
+
+/** The gateway answered, and took nothing: our key, a right that it lacks, or a request that this version of the gateway does not understand. */
+export interface GatewayRefusal {
+  by: 'key' | 'permission' | 'request'
+  /** The gateway's own word for it. */
+  code: string
 }
 
 /** The gateway is held: nothing was sent to it, and nothing is before somebody has released it. */
@@ -345,6 +353,11 @@ export interface GatewayAdapter extends GatewayFacts {
   endStore?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
   /** Reports a stored card by its token, as the gateway has it now. */
   askStored?(call: GatewayCall, token: string): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
+  /** Finds a card that others stored, by a name of the gateway's for it. Ambiguous: the name leads to several cards. */
+  findToken?(
+    call: GatewayCall,
+    token: string,
+  ): Promise<({ kind: 'stored' } & StoredCard) | { kind: 'ambiguous' } | None | Unknown | NotSent>
   /** Removes a stored card; one that is not there is removed. */
   removeStored?(call: GatewayCall, token: string): Promise<{ kind: 'removed' } | Unknown | NotSent>
 

@@ -6,11 +6,12 @@ import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
 import { ACH_SETTINGS, achSettings, achSettingsProblem } from './ach-settings.ts'
 import { SEPA_SETTINGS } from './sepa-settings.ts'
+import { STRIPE_SETTINGS } from './stripe-settings.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
 
 /** The types of gateways that are built, as callers write them. */
-export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file'] as const
+export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe'] as const
 export type GatewayType = (typeof GATEWAY_TYPES)[number]
 
 /**
@@ -36,9 +37,13 @@ export interface GatewayFacts {
   takesCardNumbers: boolean
   /** Its currencies: those of the account, those that its operator chooses, or these. */
   currencies: 'of the account' | 'chosen' | readonly string[]
+  /** Currencies that it does not take, whoever chooses. */
+  currenciesNot?: readonly string[]
   /** Declares its Settings, each optional; those named in `needed` must be there before it is enabled. */
   settings: Properties
   needed: readonly string[]
+  /** Settings that are keys of one mode, which they hold: `_test_` or `_live_`. What is needed has to be there from the beginning. */
+  keys?: readonly string[]
   /** Settings whose null is a value of its own; of others it takes the Setting away. */
   nullable?: readonly string[]
   /** The Setting that mandates were signed for: it stays as long as there are some. */
@@ -166,11 +171,30 @@ export const ACH_FILE: GatewayFacts = {
   batches: { calendar: 'fed', leadDays: 2, submitDays: 1, cutOff: '14:00' },
 }
 
+/** Cards by Stripe. */
+export const STRIPE: GatewayFacts = {
+  type: 'stripe',
+  name: 'Stripe',
+  takes: ['credit_card'],
+  modes: ['test', 'live'],
+  isGiven: false,
+  isTestMode: false,
+  isManualRecon: false,
+  takesCardNumbers: false,
+  currencies: 'chosen',
+  // Their decimals are others at Stripe; of UGX its sources disagree by a hundred.
+  currenciesNot: ['IQD', 'LYD', 'CLF', 'UYI', 'UYW', 'UGX'],
+  settings: STRIPE_SETTINGS,
+  needed: ['SecretKey', 'PublishableKey'],
+  keys: ['SecretKey', 'PublishableKey'],
+}
+
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {
   sandbox: SANDBOX,
   manual: MANUAL,
   'sepa-file': SEPA_FILE,
   'ach-file': ACH_FILE,
+  stripe: STRIPE,
 }
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]

@@ -67,6 +67,13 @@ export const isHeldNow = async (db: Queryable, account: AccountId, id: Id): Prom
     select 1 from gateways where account_id = ${account} and gateway_id = ${id} and held_for is not null`)) !==
   undefined
 
+/** Notes that a gateway took nothing, and why; empty where the same was noted within a day. */
+export const noteRefusal = (tx: Transaction, id: Id, reason: string) =>
+  tx.rows(sql`
+    update gateways set refused_at = moment(), refused_for = ${reason}
+     where account_id = ${tx.account} and gateway_id = ${id}
+       and (refused_for is distinct from ${reason} or refused_at < moment('-1 day')) returning 1 as "noted"`)
+
 /** Holds a gateway; one that is held already keeps its reason. */
 export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
   tx.rows(sql`

@@ -161,7 +161,7 @@ describe('the primary gateway', () => {
 describe('refused', () => {
   test('a type that is not built, a kind that it does not take, more than 20', async () => {
     const client = await service.newAccount()
-    expect(codesOf(await client.post('/v1/gateways', { GatewayType: 'stripe' }))).toEqual(['unknown_word GatewayType'])
+    expect(codesOf(await client.post('/v1/gateways', { GatewayType: 'paypal' }))).toEqual(['unknown_word GatewayType'])
     expect(codesOf(await client.post('/v1/gateways', {}))).toEqual(['required GatewayType'])
     expect(
       codesOf(
@@ -210,4 +210,55 @@ test('the sandbox takes the currencies of its account, whatever is sent', async 
   const path = `/v1/gateways/${(await client.get('/v1/gateways')).body[0].gatewayID}`
   expect((await client.put(path, { CurrencyCodes: ['JPY'] })).status).toBe(204)
   expect((await client.get(path)).body.CurrencyCodes).toEqual(['USD'])
+})
+
+describe('a gateway of type stripe', () => {
+  const settings = (fields: object = {}) => ({ SecretKey: 'rk_test_1', PublishableKey: 'pk_test_1', ...fields })
+  const add = (client: TestClient, body: object) => client.post('/v1/gateways', { GatewayType: 'stripe', ...body })
+
+  test('takes cards in the currencies of the account, but for those that Stripe counts otherwise', async () => {
+    const client = await service.newAccount()
+    await client.post('/v1/currencies', { CurrencyCode: 'IQD' })
+    const added = await add(client, { Settings: settings() })
+    expect([added.status, added.body]).toEqual([
+      201,
+      expect.objectContaining({ isEnabled: true, isAcceptCC: true, isAcceptBankDD: false, CurrencyCodes: ['USD'] }),
+    ])
+    expect(added.text).not.toMatch(/[rp]k_test/)
+    expect(codesOf(await add(client, { Settings: settings(), CurrencyCodes: ['USD', 'UGX'] }))).toEqual([
+      'currency_unfit CurrencyCodes',
+    ])
+  })
+
+  test.each([
+    [{}, ['required Settings.SecretKey', 'required Settings.PublishableKey']],
+    [{ Settings: { SecretKey: 'sk_test_1' } }, ['required Settings.PublishableKey']],
+    [{ Settings: settings({ SecretKey: 'pk_test_planted' }) }, ['invalid Settings.SecretKey']],
+    [{ Settings: settings({ PublishableKey: 'sk_test_planted' }) }, ['invalid Settings.PublishableKey']],
+    [{ Settings: settings({ SecretKey: 'sk_live_planted' }) }, ['key_mode Settings.SecretKey']],
+    [{ Settings: settings({ PublishableKey: 'pk_live_planted' }) }, ['key_mode Settings.PublishableKey']],
+    [{ Settings: settings({ WebhookSecrets: ['whsec_1', 'planted'] }) }, ['invalid Settings.WebhookSecrets[1]']],
+    [{ Settings: settings({ StatementSuffix: '12345' }) }, ['invalid Settings.StatementSuffix']],
+    [{ Settings: settings({ StatementSuffix: 'A'.repeat(23) }) }, ['too_long Settings.StatementSuffix']],
+    [{ Settings: settings({ SecretKee: 'planted' }) }, ['setting_unknown Settings.SecretKee']],
+  ])('is refused with %j, and no message repeats a key', async (body, problems) => {
+    const reply = await add(await service.newAccount(), body)
+    expect([reply.status, codesOf(reply)]).toEqual([400, problems])
+    expect(reply.text).not.toContain('planted')
+  })
+
+  test('of a live account takes live keys alone, and keeps its needed ones', async () => {
+    const client = await liveAccount()
+    expect(codesOf(await add(client, { Settings: settings() }))).toEqual([
+      'key_mode Settings.SecretKey',
+      'key_mode Settings.PublishableKey',
+    ])
+    const live = { SecretKey: 'rk_live_1', PublishableKey: 'pk_live_1' }
+    const added = await add(client, { Settings: live })
+    expect(added.status, added.text).toBe(201)
+    const path = `/v1/gateways/${added.body.gatewayID}`
+    expect(codesOf(await client.put(path, { Settings: { SecretKey: null } }))).toEqual(['required Settings.SecretKey'])
+    expect((await client.put(path, { Settings: { SecretKey: 'rk_live_2' } })).status).toBe(204)
+    expect((await client.put(path, { isActive: false })).status).toBe(204)
+  })
 })

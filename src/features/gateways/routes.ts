@@ -48,7 +48,7 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
         body.GatewayType === undefined ? undefined : gatewayFactsOf(body.GatewayType),
         body,
         {},
-        account.timeZone,
+        account,
         problems,
       ),
     write: async (tx, context, { body }) => {
@@ -65,8 +65,10 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     body: GatewayEditIn,
     refusals: { 409: 'The GatewayType would change' },
     references: async (tx, { account }, { body }, problems, present) => {
-      const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
-      checkGateway(gatewayFactsOf(present.type), body, settings, account.timeZone, problems)
+      const facts = gatewayFactsOf(present.type)
+      // What an edit leaves alone was checked when it was written.
+      if (body.Settings) checkGateway(facts, body, openSettings(deps.envelope, tx.account, present), account, problems)
+      else checkGateway({ ...facts, keys: [] }, body, {}, account, problems)
     },
     write: async (tx, context, { body }, present) => {
       const gateway = await editGateway(tx, context, deps.envelope, present, body)

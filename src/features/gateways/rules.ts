@@ -15,9 +15,10 @@ export function kindsOf({ type, debitMethods }: Taking): MethodKind[] {
 }
 
 export function currenciesOf({ type, currencies, accountCurrencies }: Gateway): readonly string[] {
-  const { currencies: taken } = gatewayFactsOf(type)
+  const { currencies: taken, currenciesNot = [] } = gatewayFactsOf(type)
   if (taken === 'of the account') return accountCurrencies
-  return taken === 'chosen' ? (currencies ?? accountCurrencies) : taken
+  const chosen = taken === 'chosen' ? (currencies ?? accountCurrencies) : taken
+  return chosen.filter((code) => !currenciesNot.includes(code))
 }
 
 /** Returns whether everything that the type needs is set. What is set was accepted when it was written. */

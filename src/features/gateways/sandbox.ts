@@ -78,6 +78,7 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
     },
     findStored: async (call, { reference }) => shownCard(await sandbox.findStored(callOf(call), reference)),
     askStored: async (call, token) => shownCard(await sandbox.askStored(callOf(call), token)),
+    findToken: async (call, token) => shownCard(await sandbox.askStored(callOf(call), token)),
     removeStored: (call, token) => sandbox.removeStored(callOf(call), token),
     verifyAccount: async (_call, { accountNumber, iban }) => {
       const reason = accountRefusalOf(iban ?? accountNumber ?? '')

@@ -69,7 +69,7 @@ export type OnMethodChanged = (
   isOtherAccount?: boolean,
 ) => Promise<void>
 
-type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version'>
+type NewMethod = Omit<StoredMethod, 'id' | 'token' | 'version' | 'isBrought'> & { isBrought?: true }
 
 /** Draws our own random name of a method. */
 export const newMethodToken = (): string => randomBytes(24).toString('base64url')
@@ -85,7 +85,7 @@ export async function addMethod(
   const others = await listMethodsOf(tx, tx.account, method.customerId)
   const isPrimary = method.isPrimary || others.length === 0
   if (isPrimary && others.length > 0) await clearPrimary(tx, method.customerId)
-  await insertMethod(tx, { ...method, id, token, isPrimary }, context.moment.now)
+  await insertMethod(tx, { isBrought: false, ...method, id, token, isPrimary }, context.moment.now)
   return recordMethod(tx, context, 'payment_method.created', id)
 }
 
@@ -283,7 +283,7 @@ export async function removeMethod(
   tx: Transaction,
   context: RequestContext,
   method: StoredMethod,
-  onMethodRemoved: OnMethodRemoved,
+  { onMethodRemoved, isRemovedAtGateway }: { onMethodRemoved: OnMethodRemoved; isRemovedAtGateway: boolean },
 ): Promise<void> {
   const { id, isPrimary } = method
   if (isPrimary)
@@ -301,17 +301,23 @@ export async function removeMethod(
   if (uses.tries)
     throw conflict('payment_method_pending', `Payment method ${id} has a try whose outcome is not known; wait for it.`)
   await onMethodRemoved(tx, method)
-  await forget(tx, context, method)
+  await forget(tx, context, method, isRemovedAtGateway)
 }
 
-async function forget(tx: Transaction, context: RequestContext, method: StoredMethod): Promise<void> {
+/** Forgets a method, and has its card removed at the gateway; one that others stored there stays, unless that is asked for. */
+async function forget(
+  tx: Transaction,
+  context: RequestContext,
+  method: StoredMethod,
+  isRemovedAtGateway = false,
+): Promise<void> {
   await recordChange(tx, context, methodKind, {
     type: 'payment_method.deleted',
     row: fullView(method),
     customerId: method.customerId,
   })
   await deleteMethod(tx, method.id)
-  await removeAtGateway(tx, method)
+  if (!method.isBrought || isRemovedAtGateway) await removeAtGateway(tx, method)
 }
 
 /** Removes all methods of a locked customer who is deleted or made anonymous, the primary one too. */

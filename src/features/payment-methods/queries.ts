@@ -51,6 +51,8 @@ export interface StoredMethod extends CardFields, BankFields {
   isPrimary: boolean
   state: MethodState
   lastFour: string
+  /** A card that others stored at the gateway: it stays there when it is forgotten here. */
+  isBrought: boolean
   version: number
 }
 
@@ -60,7 +62,7 @@ const COLUMNS = fragment`
   m.name_on_card as "nameOnCard", m.last_name_on_card as "lastNameOnCard", m.expiry_month as "expiryMonth", m.expiry_year as "expiryYear",
   m.account_type as "accountType", m.account_holder as "accountHolder", m.bank, m.number, m.number_hash as "numberHash",
   m.branch_code as "branchCode", m.routing_number as "routingNumber", m.bic, m.mandate_reference as "mandateReference",
-  m.mandate_date as "mandateDate", m.emandate_id as "emandateId", m.mandate_number_hash as "mandateNumberHash"`
+  m.mandate_date as "mandateDate", m.emandate_id as "emandateId", m.mandate_number_hash as "mandateNumberHash", m.is_brought as "isBrought"`
 
 export const findMethod = async (db: Queryable, account: AccountId, id: Id): Promise<StoredMethod | undefined> =>
   (await rowsOfMany<Id, StoredMethod>(db, account, methods, [id], (row, ids) => ids.includes(row.id)))[0]
@@ -113,11 +115,11 @@ export const insertMethod = (tx: Transaction, m: Omit<StoredMethod, 'version'>, 
     insert into payment_methods (account_id, payment_method_id, customer_id, kind, token, is_primary, state, last_four, created_at, gateway_id,
       gateway_token, fingerprint, card_brand, name_on_card, last_name_on_card, expiry_month, expiry_year, account_type, account_holder, bank,
       number, number_hash, branch_code, routing_number, bic, mandate_reference, mandate_date, emandate_id,
-      mandate_number_hash)
+      mandate_number_hash, is_brought)
     values (${tx.account}, ${m.id}, ${m.customerId}, ${m.kind}, ${m.token}, ${m.isPrimary}, ${m.state}, ${m.lastFour}, ${createdAt},
       ${m.gatewayId}, ${m.gatewayToken}, ${m.fingerprint}, ${m.cardBrand}, ${m.nameOnCard}, ${m.lastNameOnCard}, ${m.expiryMonth},
       ${m.expiryYear}, ${m.accountType}, ${m.accountHolder}, ${m.bank}, ${m.number}, ${m.numberHash}, ${m.branchCode}, ${m.routingNumber},
-      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.emandateId}, ${m.mandateNumberHash})`)
+      ${m.bic}, ${m.mandateReference}, ${m.mandateDate}, ${m.emandateId}, ${m.mandateNumberHash}, ${m.isBrought})`)
 
 export const updateBankAccount = (tx: Transaction, m: StoredMethod) =>
   tx.rows(sql`

@@ -31,6 +31,7 @@ import {
   removeMethod,
 } from './actions.ts'
 import { beginCard, finishCard, storeCard } from './add-card.ts'
+import { checkBroughtCard, findBrought, finishBrought, refuseTokensAt } from './brought-cards.ts'
 import { checkBankAccount, checkCard, type CheckedAccount, warningsOfHolder } from './checks.ts'
 import { mandateToken } from './emandate.ts'
 import { fittingMandate, type LinkDeps } from './link.ts'
@@ -43,10 +44,12 @@ import {
   BankMethodIn,
   CardMethodIn,
   detailedView,
+  GatewayTokenIn,
   methodEtag,
   methodFilters,
   methodShape,
   type MethodView,
+  RemovalQuery,
   shortView,
   ValidationIn,
 } from './wire.ts'
@@ -172,6 +175,28 @@ const cards = (deps: Deps): Operation =>
       finishCard(tx, context, body, call, outcome, deps.onMethodChanged),
   })
 
+const broughtCards = (deps: Deps): Operation =>
+  outwardOperation({
+    id: 'addGatewayToken',
+    method: 'POST',
+    path: '/v1/paymentmethods/gatewaytoken',
+    tag,
+    summary: 'Add a card that is stored at a gateway already, by its token there, which is never answered',
+    body: GatewayTokenIn,
+    success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
+    refusals: { 409: 'The gateway takes no tokens, is not active, or another customer has the card' },
+    references: (tx, _context, { body }, problems) => checkBroughtCard(tx, body, problems),
+    begin: async (_tx, _context, _input, _record, gateway) => {
+      assert(gateway, 'a gateway that was checked is there')
+      refuseTokensAt(deps, gateway)
+      // Asking changes nothing at the gateway: there is no intent to go on with.
+      return { intent: gateway.id, call: gateway }
+    },
+    call: (context, { body }, gateway) => findBrought(deps, context, gateway, body),
+    finish: (tx, context, { body }, gateway, found) =>
+      finishBrought(tx, context, body, gateway, found, deps.onMethodChanged),
+  })
+
 const checkAccountBody = async (
   tx: Transaction,
   { moment }: RequestContext,
@@ -260,9 +285,14 @@ const changes = (deps: Deps): Operation[] => [
     id: 'deletePaymentMethod',
     tag,
     summary: 'Delete a payment method that is not primary and not named by anything open',
+    query: RemovalQuery,
     refusals: { 409: 'The payment method is primary, or is named by something open' },
-    write: async (tx, context, _input, method) => {
-      await removeMethod(tx, context, method, deps.onMethodRemoved)
+    write: async (tx, context, { query }, method) => {
+      const { onMethodRemoved } = deps
+      await removeMethod(tx, context, method, {
+        onMethodRemoved,
+        isRemovedAtGateway: query.isRemovedAtGateway ?? false,
+      })
       return noContent()
     },
   }),
@@ -297,6 +327,7 @@ export const paymentMethodOperations = (deps: Deps): Operation[] => [
   ...lists(deps),
   reading(deps),
   cards(deps),
+  broughtCards(deps),
   ...bankAccounts(deps),
   ...changes(deps),
   validation(deps, 'POST', 'validateBankAccount'),

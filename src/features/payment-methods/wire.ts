@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../platform/wire/left-out.ts'
 import { described } from '../../platform/wire/described.ts'
 import { identifies } from '../../platform/wire/shared-sentences.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
@@ -243,6 +244,7 @@ const CreditCardIn = objectOf(
   { name: 'CreditCardInput', ignored: ['LastFourDigits'] },
 )
 
+const NAMES_LEFT_OUT = 'Left out, it is that of the holder at the gateway, else that of the customer.'
 const cardInputs = {
   customerID: required(requiredReference(), identifies('customer')),
   isPrimary: required(flag(), 'Whether it is the one that is used first.'),
@@ -251,6 +253,29 @@ const cardInputs = {
 const COMPUTED = ['paymentMethodID', 'isValid', 'PaymentMethodType', 'gatewayID']
 export const CardMethodIn = objectOf(cardInputs, { name: 'CardMethodInput', ignored: [...COMPUTED, 'BankAccount'] })
 export type CardMethodBody = BodyOf<typeof cardInputs>
+
+const TOKEN_MAX = 255
+const broughtInputs = {
+  customerID: required(requiredReference(), identifies('customer')),
+  gatewayID: required(requiredReference(), identifies('gateway')),
+  Token: required(
+    { ...text({ max: TOKEN_MAX }), isSecret: true },
+    'The token of the card at the gateway; of Stripe a pm_…, a card_…, or a cus_… that has one card or one that is its default.',
+  ),
+  isPrimary: optional(flag(), 'Whether it is the one that is used first.', LEFT_OUT.false),
+  NameOnCard: optional(text({ max: NAME_MAX }), 'The first name on the card.', NAMES_LEFT_OUT),
+  LastNameOnCard: optional(text({ max: NAME_MAX }), 'The last name on the card.', NAMES_LEFT_OUT),
+}
+export const GatewayTokenIn = objectOf(broughtInputs, { name: 'GatewayTokenInput', ignored: COMPUTED.slice(0, 3) })
+export type GatewayTokenBody = BodyOf<typeof broughtInputs>
+
+export const RemovalQuery = objectOf({
+  isRemovedAtGateway: optional(
+    flag(),
+    'Whether a card that was brought by its token is removed at the gateway, too. Others always are.',
+    LEFT_OUT.false,
+  ),
+})
 
 export const ACCOUNT_TYPES = ['Current', 'Cheque', 'Checking', 'Savings', 'Transmission', 'Bond', 'Business'] as const
 

@@ -1,0 +1,128 @@
+import type { AskedCharge, ChargeChange, GatewayCall, NotSent, Unknown } from './contract.ts'
+import { plainSentence } from './stripe-answers.ts'
+import { listAll, type StripeApi } from './stripe-api.ts'
+import {
+  stripeDay,
+  fromStripe,
+  listIn,
+  record,
+  referenceIn,
+  type StripeObject,
+  textIn,
+  wholeIn,
+} from './stripe-objects.ts'
+
+/** Changes of a charge at Stripe after it had succeeded: refunds of its console, and each movement of money of a dispute. */
+
+/** A change, and the moment by which changes are put in order. */
+interface Dated {
+  change: ChargeChange
+  created: number
+}
+interface About {
+  call: GatewayCall
+  charge: Pick<AskedCharge, 'currency' | 'amountMinor'>
+  realNow: number
+}
+
+/** Lists the changes of a charge, oldest first. A dispute that cannot be counted in the charge's currency makes the answer unknown. */
+export async function changesOf(
+  api: StripeApi,
+  call: GatewayCall,
+  charge: Pick<AskedCharge, 'currency' | 'amountMinor'>,
+  { name, realNow }: { name: string; realNow: number },
+): Promise<{ kind: 'read'; changes: ChargeChange[] } | Unknown | NotSent> {
+  // Both are asked for whatever the charge itself shows: a refund that failed, or a dispute that was won, leaves no trace on it.
+  const refunds = await listAll(api, call, ['refunds'], [['payment_intent', name]])
+  if (refunds.kind !== 'ok') return refunds.kind === 'not_sent' ? refunds : { kind: 'unknown' }
+  const disputes = await listAll(api, call, ['disputes'], [['payment_intent', name]])
+  if (disputes.kind !== 'ok') return disputes.kind === 'not_sent' ? disputes : { kind: 'unknown' }
+  const about = { call, charge, realNow }
+  const found: Dated[] = refunds.objects.flatMap((refund) => changeOfRefund(about, refund))
+  for (const dispute of disputes.objects) {
+    const movements = movementsOf(about, dispute)
+    if (typeof movements === 'string') return { kind: 'unknown', mismatch: movements }
+    found.push(...movements)
+  }
+  return {
+    kind: 'read',
+    changes: found.sort((a, b) => a.created - b.created).map(({ change }) => change),
+  }
+}
+
+/** Reads a refund as a change of its charge, if it was made at the console and succeeded or came back. Ours are asked about on their own. */
+function changeOfRefund({ call, charge, realNow }: About, refund: StripeObject): Dated[] {
+  const id = textIn(refund, 'id')
+  const created = wholeIn(refund, 'created') ?? 0
+  const amountMinor = fromStripe(wholeIn(refund, 'amount'), charge.currency)
+  if (referenceIn(call, 'refund', refund) !== undefined || id === '' || amountMinor === undefined || amountMinor <= 0n)
+    return []
+  const about = { on: stripeDay(call, created, realNow), amountMinor, class: 'refunded_late' as const }
+  switch (textIn(refund, 'status')) {
+    case 'succeeded': {
+      const code = textIn(refund, 'reason') || 'refunded'
+      const message = 'Refunded at the gateway.'
+      return [{ created, change: { ...about, kind: 'refunded', reference: id, code, message } }]
+    }
+    case 'failed': {
+      const code = textIn(refund, 'failure_reason') || 'failed'
+      const message = 'A refund of the gateway came back.'
+      // The day it came back stands nowhere: the day it is known.
+      const failed = { kind: 'refund_failed', reference: `${id}/failed`, undoes: id } as const
+      return [{ created, change: { ...about, ...failed, on: call.today, code, message } }]
+    }
+    default:
+      return []
+  }
+}
+
+/** Divides to the whole, halves up; all are 0 or more. */
+const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
+
+/**
+ * Reads each movement of money of a dispute. Rule (§33): the first withdrawal is the dispute's amount, any other that × its own amount ÷ the first's, since
+ * they are of the gateway's own currency; a reinstatement is at most what is still withdrawn, and the last of a dispute that was won is all of it.
+ * Returns a sentence where it is not in the charge's currency, or over the charge.
+ */
+function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): Dated[] | string {
+  const id = textIn(dispute, 'id')
+  const movements = listIn(dispute, 'balance_transactions')
+    .filter((movement) => (wholeIn(movement, 'amount') ?? 0) !== 0)
+    .sort((a, b) => (wholeIn(a, 'created') ?? 0) - (wholeIn(b, 'created') ?? 0))
+  if (movements.length === 0) return []
+  const whole = fromStripe(wholeIn(dispute, 'amount'), charge.currency)
+  if (whole === undefined || textIn(dispute, 'currency') !== charge.currency.toLowerCase())
+    return `The dispute ${id} at Stripe is in another currency than its payment.`
+  if (whole > charge.amountMinor) return `The dispute ${id} at Stripe is over its payment.`
+  const first = BigInt(Math.abs(wholeIn(movements[0]!, 'amount') ?? 0))
+  const isWon = textIn(dispute, 'status') === 'won'
+  const reasonCode = textIn(record(record(dispute.payment_method_details).card), 'network_reason_code')
+  const code = reasonCode || textIn(dispute, 'reason') || 'disputed'
+  let withdrawn = 0n
+  let lastWithdrawal: string | undefined
+  return movements.flatMap((movement, at): Dated[] => {
+    const amount = wholeIn(movement, 'amount') ?? 0
+    const created = wholeIn(movement, 'created') ?? 0
+    const reference = textIn(movement, 'id')
+    const part = halfUp(whole * BigInt(Math.abs(amount)), first)
+    const about = { reference, on: stripeDay(call, created, realNow), class: 'refunded_late' as const, code }
+    if (amount < 0) {
+      withdrawn += part
+      lastWithdrawal = reference
+      return [{ created, change: { ...about, kind: 'disputed', amountMinor: part, message: messageOf(dispute) } }]
+    }
+    const isLast = movements.slice(at + 1).every((later) => (wholeIn(later, 'amount') ?? 0) < 0)
+    const back = (isWon && isLast) || part > withdrawn ? withdrawn : part
+    if (back === 0n || lastWithdrawal === undefined) return []
+    withdrawn -= back
+    const message = 'The dispute was decided for you.'
+    return [{ created, change: { ...about, kind: 'dispute_won', undoes: lastWithdrawal, amountMinor: back, message } }]
+  })
+}
+
+const messageOf = (dispute: StripeObject): string => {
+  const reason = textIn(dispute, 'reason').replaceAll('_', ' ')
+  return plainSentence(
+    reason === '' ? 'The customer disputes the payment' : `The customer disputes the payment: ${reason}`,
+  )
+}

@@ -1,0 +1,32 @@
+import type { Calling } from './calling.ts'
+import type { AccountAnswer, GatewayAdapter, GatewayCall } from './contract.ts'
+import { STRIPE } from './facts.ts'
+import { stripeApi } from './stripe-api.ts'
+import { stripeCards } from './stripe-cards.ts'
+import { stripeCharges } from './stripe-charges.ts'
+import { stripeRefunds } from './stripe-refunds.ts'
+import { readStripeReport, stripeReports } from './stripe-reports.ts'
+
+/** Cards charged by Stripe (§35): its requests are of this service's own making. */
+
+export function stripeAdapter(calling: Calling): GatewayAdapter {
+  const api = stripeApi(calling)
+  return {
+    ...STRIPE,
+    check: async (call: GatewayCall): Promise<AccountAnswer> => {
+      const answer = await api.get(call, ['account'])
+      if (answer.kind === 'ok') return { kind: 'accepted' }
+      if (answer.kind !== 'not_sent') return { kind: 'unknown' }
+      // A restricted key need not be allowed to read its account.
+      if (answer.refused?.by === 'permission') return { kind: 'accepted' }
+      return answer.refused?.by === 'key'
+        ? { kind: 'refused', reason: 'The gateway does not accept SecretKey.' }
+        : { kind: 'not_sent' }
+    },
+    ...stripeCharges(api, calling),
+    ...stripeRefunds(api, calling),
+    ...stripeCards(api),
+    ...stripeReports(api, calling),
+    readReport: readStripeReport,
+  }
+}

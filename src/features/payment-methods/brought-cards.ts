@@ -1,0 +1,121 @@
+import type { RequestContext } from '../../kernel/context.ts'
+import { conflict, type Fault, invalid, type Problems } from '../../kernel/fault.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Answer } from '../../platform/http/answer.ts'
+import { type Customer, lockCustomer } from '../customers/queries.ts'
+import { checkCustomerReference } from '../customers/record.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { GatewayAdapter, StoredCard } from '../gateways/contract.ts'
+import { findGateway, type Gateway } from '../gateways/queries.ts'
+import { isReady } from '../gateways/rules.ts'
+import { addMethod, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
+import { noAnswer } from './add-card.ts'
+import { lockToken } from './intent-queries.ts'
+import { drawMethodId, findMethod, listCardsByToken } from './queries.ts'
+import { methodKind } from './record.ts'
+import { fullView, type GatewayTokenBody } from './wire.ts'
+
+/** Cards that others stored at a gateway, brought by their tokens (§36): nothing is charged or changed there. */
+
+type Found = Awaited<ReturnType<NonNullable<GatewayAdapter['findToken']>>>
+
+/** Finds the gateway of a body, and notes what it refers to in vain. */
+export async function checkBroughtCard(
+  tx: Transaction,
+  { customerID, gatewayID }: Partial<GatewayTokenBody>,
+  problems: Problems,
+): Promise<Gateway | undefined> {
+  await checkCustomerReference(tx, customerID, problems)
+  if (gatewayID == null) return undefined
+  const gateway = await findGateway(tx, tx.account, gatewayID)
+  if (!gateway) problems.add('gateway_unknown', 'gatewayID', `This account has no gateway ${gatewayID}.`)
+  return gateway
+}
+
+/** Throws a conflict where a gateway keeps no cards of others, or is not in use. */
+export function refuseTokensAt({ adapters }: GatewayDeps, gateway: Gateway): void {
+  if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, 'gatewayID')
+  if (!adapters.get(gateway.type)?.findToken)
+    throw conflict('gateway_unfit', `The gateway ${gateway.id} keeps no cards by token.`, 'gatewayID')
+}
+
+export const findBrought = (
+  deps: GatewayDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  { Token }: GatewayTokenBody,
+): Promise<Found> =>
+  askGateway<Found>(deps, context, gateway, async (adapter, call) =>
+    adapter.findToken ? adapter.findToken(call, Token) : { kind: 'none' },
+  )
+
+/** Writes the method that a token stands for. The same card of the customer answers the method that there is. */
+export async function finishBrought(
+  tx: Transaction,
+  context: RequestContext,
+  body: GatewayTokenBody,
+  gateway: Gateway,
+  found: Found,
+  onMethodChanged: OnMethodChanged,
+): Promise<Answer | Fault> {
+  switch (found.kind) {
+    case 'stored':
+      return keepBrought(tx, context, body, gateway, found, onMethodChanged)
+    case 'none':
+      return invalid('token_unknown', 'The gateway has no card of a customer under this token.', 'Token')
+    case 'ambiguous':
+      return invalid(
+        'token_ambiguous',
+        'This customer of the gateway has several cards: send the token of one.',
+        'Token',
+      )
+    default:
+      return noAnswer()
+  }
+}
+
+async function keepBrought(
+  tx: Transaction,
+  context: RequestContext,
+  body: GatewayTokenBody,
+  gateway: Gateway,
+  card: StoredCard,
+  onMethodChanged: OnMethodChanged,
+): Promise<Answer | Fault> {
+  const customer = await lockCustomer(tx, tx.account, body.customerID)
+  if (!customer) return invalid('customer_unknown', `This account has no customer ${body.customerID}.`, 'customerID')
+  await lockToken(tx, { gatewayId: gateway.id, gatewayToken: card.token })
+  const kept = await listCardsByToken(tx, tx.account, gateway.id, [card.token])
+  const own = kept.find(({ customerId }) => customerId === customer.id)
+  const present = own && (await findMethod(tx, tx.account, own.id))
+  if (present) return methodKind.answer(fullView(present), context)
+  if (kept.length > 0)
+    return conflict('token_taken', 'Another customer of this account has the card of this token.', 'Token')
+  const method = await addMethod(tx, context, await drawMethodId(tx), {
+    ...NO_ACCOUNT,
+    customerId: customer.id,
+    kind: 'credit_card',
+    isPrimary: body.isPrimary ?? false,
+    state: 'verified',
+    lastFour: card.lastFour,
+    gatewayId: gateway.id,
+    gatewayToken: card.token,
+    fingerprint: card.fingerprint,
+    cardBrand: card.cardType,
+    ...namesOf(body, card, customer),
+    expiryMonth: card.expiryMonth,
+    expiryYear: card.expiryYear,
+    isBrought: true,
+  })
+  await onMethodChanged(tx, context, method)
+  return methodKind.answer(method, context)
+}
+
+/** Returns the names on a card: those sent, else those of its holder at the gateway, before the last blank and after it, else the customer's. */
+function namesOf(body: GatewayTokenBody, { holderName }: StoredCard, customer: Pick<Customer, 'name' | 'lastName'>) {
+  const [, first, last] = /^(.*\S)\s+(\S+)$/.exec(holderName?.trim() ?? '') ?? []
+  return {
+    nameOnCard: body.NameOnCard ?? first ?? customer.name,
+    lastNameOnCard: body.LastNameOnCard ?? last ?? customer.lastName,
+  }
+}

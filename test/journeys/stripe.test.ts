@@ -1,0 +1,278 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { onReturn } from '../../src/duties.ts'
+import { collectDay } from '../../src/features/collection/day.ts'
+import { getAccount } from '../../src/features/accounts/queries.ts'
+import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
+import { backgroundContext, momentOf } from '../../src/kernel/context.ts'
+import { sql } from '../../src/platform/database/sql.ts'
+import { keptReports, workAt } from '../../src/features/gateway-reports/reports.testing.ts'
+import { StripeSimulator } from '../simulators/stripe.ts'
+import { signatureOf } from '../simulators/stripe-webhooks.ts'
+import { startTestService, type TestClient } from '../support/app.ts'
+
+/** Cards that others stored at Stripe, brought by their tokens and charged by this service, at a simulator of Stripe. */
+
+const simulator = await StripeSimulator.start()
+afterAll(async () => {
+  await simulator.stop()
+  expect(simulator.problems).toEqual([])
+})
+const service = await startTestService({ endpoints: { stripe: simulator.address } })
+
+/** A test account with a gateway at an account of Stripe of its own. */
+async function shop() {
+  const { test: stripe } = simulator.openAccount()
+  const client = await service.newAccount()
+  const added = await client.post('/v1/gateways', {
+    GatewayType: 'stripe',
+    Settings: { SecretKey: stripe.secretKey, PublishableKey: stripe.publishableKey },
+  })
+  expect(added.status, added.text).toBe(201)
+  const gatewayID = added.body.gatewayID as number
+  const customer = async () => {
+    const body = { Name: 'Ada', LastName: 'Lovelace', isCompany: false, PaymentMethod: 'credit_card' }
+    return (await client.post('/v1/customers', body)).body.customerID as number
+  }
+  const customerID = await customer()
+  const bring = (Token: string, fields: object = {}) =>
+    client.post('/v1/paymentmethods/gatewaytoken', { customerID, gatewayID, Token, ...fields })
+  const invoice = async (amount: number) =>
+    (await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: amount }] })).body.invoiceID as number
+  const read = async (id: number) => (await client.get(`/v1/invoices/${id}`)).body
+  const paid = () => [...stripe.book.charges.values()].filter(({ paid }) => paid)
+  return { stripe, client, gatewayID, customerID, customer, bring, invoice, read, paid }
+}
+
+const codesOf = (reply: { body: any }) =>
+  reply.body.Errors.map(({ Code, Field }: { Code: string; Field: string }) => `${Code} ${Field}`)
+
+describe('a card brought by its token', () => {
+  test('is a method of its customer, by whichever name of it, and is made once', async () => {
+    const { stripe, client, bring } = await shop()
+    const { token, method, customer } = stripe.console.addCard('4242424242424242', { name: 'Augusta Ada King' })
+    const first = await bring(token)
+    expect(first.status, first.text).toBe(200)
+    expect(first.body).toMatchObject({
+      isPrimary: true,
+      CreditCard: { CardType: 'Visa', LastFourDigits: '4242', NameOnCard: 'Augusta Ada', LastNameOnCard: 'King' },
+    })
+    for (const name of [method, customer]) {
+      const again = await bring(name)
+      expect(again.body.paymentMethodID).toBe(first.body.paymentMethodID)
+    }
+    expect((await client.get('/v1/paymentmethods')).body).toHaveLength(1)
+    expect(first.text).not.toMatch(/pm_|cus_/)
+  })
+
+  test('that is unknown, of nobody, of several or of another customer is refused', async () => {
+    const { stripe, client, gatewayID, customer, bring } = await shop()
+    const one = stripe.console.addCard('4242424242424242')
+    stripe.console.addCard('5555555555554444', { customer: one.customer })
+    const refused = async (token: string) => {
+      const reply = await bring(token)
+      expect(reply.status, reply.text).toBe(400)
+      expect(reply.text).not.toContain(token)
+      return codesOf(reply)
+    }
+    for (const token of ['pm_nowhere', 'cus_nowhere', 'sk_test_x', 'cus_1/pm_2', 'something'])
+      expect(await refused(token)).toEqual(['token_unknown Token'])
+    expect(await refused(one.customer)).toEqual(['token_ambiguous Token'])
+    expect((await bring(one.token)).status).toBe(200)
+    const other = { customerID: await customer(), gatewayID, Token: one.token }
+    const taken = await client.post('/v1/paymentmethods/gatewaytoken', other)
+    expect([taken.status, codesOf(taken)]).toEqual([409, ['token_taken Token']])
+  })
+})
+
+describe('an invoice', () => {
+  test('is charged once by a brought card, and what Stripe gets names nobody', async () => {
+    const { stripe, client, bring, invoice, read, paid } = await shop()
+    await bring(stripe.console.addCard('4242424242424242').token)
+    const invoiceID = await invoice(115)
+    const reply = await client.post(`/v1/invoices/${invoiceID}/collect`)
+    expect(reply.status, reply.text).toBe(201)
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid', NumTries: 1 })
+    expect(paid()).toMatchObject([{ amount: 11500, currency: 'usd' }])
+    const [payment] = (await client.get('/v1/payments')).body
+    expect(payment).toMatchObject({ Status: 'Allocated', transactionID: paid()[0]?.payment_intent })
+    expect(simulator.sent.map(({ form }) => decodeURIComponent(form)).join()).not.toMatch(/Lovelace|Ada/)
+  })
+
+  test('whose card is refused stays open with the reason of the bank', async () => {
+    const { stripe, client, bring, invoice, read, paid } = await shop()
+    await bring(stripe.console.addCard('4000000000009995').token)
+    const invoiceID = await invoice(115)
+    await client.post(`/v1/invoices/${invoiceID}/collect`)
+    expect(await read(invoiceID)).toMatchObject({ Status: expect.stringMatching(/Due|Past/) })
+    expect((await client.get(`/v1/invoices/${invoiceID}/attempts`)).body).toMatchObject([
+      { Outcome: 'declined', Class: 'insufficient_funds' },
+    ])
+    expect(paid()).toEqual([])
+  })
+
+  /** Collects in a process that dies where `dies` says, then in another one once the lease of the first is over. */
+  async function killed(client: TestClient, dies: (adapter: GatewayAdapter, died: () => void) => GatewayAdapter) {
+    const account = await getAccount(service.db.reader(client.id), client.id)
+    const context = backgroundContext(account, momentOf(account, Date.now), { actor: 'test' })
+    const stripe = service.calling.adapters.get('stripe') as GatewayAdapter
+    const collect = (adapter: GatewayAdapter) => {
+      const adapters = new Map([...service.calling.adapters, ['stripe', adapter] as const])
+      return collectDay({ ...service.calling, db: service.db, adapters, onReturn }, context, { isClock: false })
+    }
+    await new Promise<void>((died) => void collect(dies(stripe, died)).catch(() => {}))
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update collection_tries set leased_until = null where account_id = ${client.id}`),
+    )
+    return collect(stripe)
+  }
+  const never = () => new Promise<never>(() => {})
+
+  test.each(['before', 'between', 'after'] as const)(
+    'is charged once by whoever comes next, where the process dies %s the two requests',
+    async (when) => {
+      const { stripe, client, bring, invoice, read, paid } = await shop()
+      await bring(stripe.console.addCard('4242424242424242').token)
+      const invoiceID = await invoice(115)
+      await killed(client, (adapter, died) => ({
+        ...adapter,
+        charge: async (call, charge) => {
+          if (when === 'after') await adapter.charge!(call, charge)
+          if (when === 'between')
+            await Promise.race([
+              adapter.charge!(
+                { ...call, keep: async (name) => ((await call.keep(name)) ? (died(), never()) : false) },
+                charge,
+              ),
+              never(),
+            ])
+          died()
+          return never()
+        },
+      }))
+      expect(await read(invoiceID)).toMatchObject({ Status: 'Paid', NumTries: 1 })
+      expect(paid()).toHaveLength(1)
+    },
+  )
+
+  test.each(['cut before', 'cut after', '500 after', '409 in use', '429'] as const)(
+    'is charged once where confirming meets %s',
+    async (kind) => {
+      const { stripe, client, bring, invoice, read, paid } = await shop()
+      await bring(stripe.console.addCard('4242424242424242').token)
+      const invoiceID = await invoice(115)
+      simulator.faults.add({ kind, on: 'POST /v1/payment_intents/*/confirm' })
+      await client.post(`/v1/invoices/${invoiceID}/collect`)
+      for (let look = 0; look < 3 && (await read(invoiceID)).Status !== 'Paid'; look += 1) {
+        await service.db.transaction(client.id, (tx) =>
+          tx.rows(sql`
+            update collection_tries set leased_until = null, next_try_at = null where account_id = ${client.id}`),
+        )
+        await killed(client, (adapter, died) => ({
+          ...adapter,
+          charge: () => (died(), never()),
+          askCharge: () => (died(), never()),
+        }))
+      }
+      expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+      expect(paid()).toHaveLength(1)
+    },
+  )
+})
+
+/** Sends the events of a book that were not sent before to the gateway, signed, and has the reports applied. */
+async function deliver({ stripe, client, gatewayID }: Awaited<ReturnType<typeof shop>>, secret: string) {
+  const { GatewayToken } = (await client.get(`/v1/gateways/${gatewayID}`)).body
+  for (const event of stripe.book.events.splice(0)) {
+    const raw = JSON.stringify(event)
+    const headers = {
+      'content-type': 'application/json',
+      'stripe-signature': signatureOf(raw, secret, Math.floor(Date.now() / 1000)),
+    }
+    const reply = await service.anonymous.request('POST', `/gateways/${GatewayToken}/events`, raw, headers)
+    expect(reply.status, reply.text).toBe(200)
+  }
+  await workAt(service, client)
+}
+
+describe('what happens at Stripe after a charge', () => {
+  async function charged() {
+    const made = await shop()
+    const { stripe, client, gatewayID, bring, invoice } = made
+    await client.put(`/v1/gateways/${gatewayID}`, { Settings: { WebhookSecrets: ['whsec_test'] } })
+    await bring(stripe.console.addCard('4242424242424242').token)
+    const invoiceID = await invoice(115)
+    expect((await client.post(`/v1/invoices/${invoiceID}/collect`)).status).toBe(201)
+    const intent = [...stripe.book.charges.values()][0]?.payment_intent as string
+    return { ...made, invoiceID, intent }
+  }
+
+  test('a dispute fails the payment by its part, and one that is won is new money', async () => {
+    const made = await charged()
+    const { stripe, client, invoiceID, read, intent } = made
+    const { id } = stripe.console.dispute(intent, { amount: 6000 })
+    await deliver(made, 'whsec_test')
+    expect(await read(invoiceID)).toMatchObject({ Status: expect.stringMatching(/Due|Past/), TotalActualPaid: 55 })
+    stripe.console.win(id)
+    await deliver(made, 'whsec_test')
+    expect((await client.get('/v1/payments')).body.map(({ Amount, Status }: any) => [Amount, Status])).toEqual(
+      expect.arrayContaining([
+        [115, 'Failed'],
+        [55, 'Allocated'],
+        [60, 'Allocated'],
+      ]),
+    )
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    // Every event comes twice, in whichever order.
+    const before = (await client.get('/v1/payments')).text
+    await deliver(made, 'whsec_test')
+    expect((await client.get('/v1/payments')).text).toBe(before)
+  })
+
+  test('a refund of the console leaves the payment, and is listed for a person', async () => {
+    const made = await charged()
+    const { stripe, client, invoiceID, read, intent } = made
+    stripe.console.refund(intent, 4000)
+    await deliver(made, 'whsec_test')
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    expect(await keptReports(service, client)).toContainEqual(
+      expect.objectContaining({
+        reason: expect.stringMatching(/^At the gateway 40\.00 USD of payment \d+ were refunded \(re_/),
+      }),
+    )
+  })
+
+  test('a webhook that another secret signed is refused', async () => {
+    const { client, gatewayID } = await charged()
+    const { GatewayToken } = (await client.get(`/v1/gateways/${gatewayID}`)).body
+    const headers = { 'stripe-signature': signatureOf('{}', 'whsec_other', Math.floor(Date.now() / 1000)) }
+    const reply = await service.anonymous.request('POST', `/gateways/${GatewayToken}/events`, '{}', headers)
+    expect(reply.status).toBe(400)
+  })
+})
+
+test('a revoked key charges nobody and warns no customer; its owner is told once', async () => {
+  const { stripe, client, bring, invoice, read } = await shop()
+  await bring(stripe.console.addCard('4242424242424242').token)
+  simulator.revoke(stripe.secretKey)
+  const ids = [await invoice(10), await invoice(20)]
+  for (const id of ids) await client.post(`/v1/invoices/${id}/collect`)
+  for (const id of ids) expect(await read(id)).not.toMatchObject({ Status: 'Paid' })
+  const told = (await client.get('/v1/events?type=gateway.refused')).body
+  expect(told).toMatchObject([{ Reason: expect.stringContaining('does not accept the key') }])
+  expect(JSON.stringify(told)).not.toContain(stripe.secretKey)
+  const mails = (await client.get('/v1/outbox')).body.map(({ Template }: { Template: string }) => Template)
+  expect(mails).not.toContain('payment_unsuccessful')
+})
+
+test('a brought card stays at Stripe when its method is deleted, unless that is asked for', async () => {
+  const { stripe, client, bring } = await shop()
+  await bring(stripe.console.addCard('4242424242424242').token)
+  const kept = (await bring(stripe.console.addCard('5555555555554444').token)).body.paymentMethodID
+  const removed = (await bring(stripe.console.addCard('378282246310005').token)).body.paymentMethodID
+  expect((await client.delete(`/v1/paymentmethods/${kept}`)).status).toBe(204)
+  expect((await client.delete(`/v1/paymentmethods/${removed}?isRemovedAtGateway=true`)).status).toBe(204)
+  const removals = await service.db
+    .reader(client.id)
+    .rows<{ token: string }>(sql`select gateway_token as "token" from card_removals where account_id = ${client.id}`)
+  expect(removals).toHaveLength(1)
+})
