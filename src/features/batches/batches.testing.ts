@@ -2,12 +2,15 @@ import pino from 'pino'
 import { expect } from 'vitest'
 import type { TestService } from '../../../test/support/app.ts'
 import { batchesDuty } from './duty.ts'
-import { NO_LINES_OF_SERVICE } from './hooks.ts'
+import { type LinesOfService, NO_LINES_OF_SERVICE } from './hooks.ts'
 
 /** Builds what is submitted, of all accounts, as a worker does. */
-export async function buildAll(service: TestService): Promise<void> {
+export async function buildAll(
+  service: TestService,
+  linesOfService: LinesOfService = NO_LINES_OF_SERVICE,
+): Promise<void> {
   const deps = { db: service.db, log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }), realClock: Date.now }
-  await batchesDuty({ ...service.calling, linesOfService: NO_LINES_OF_SERVICE }).run(deps, () => {})
+  await batchesDuty({ ...service.calling, linesOfService }).run(deps, () => {})
 }
 
 /** An account with its sandbox, on 1 January 2027 or in real time, and short ways to what a test of batches needs. */

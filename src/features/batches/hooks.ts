@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../kernel/context.ts'
-import type { Id } from '../../kernel/ids.ts'
+import type { Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { FailureReason } from '../../engine/collection/reasons.ts'
@@ -31,6 +31,8 @@ export interface LinesOfService {
   gone(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void>
   /** The first result of the line; its payment is settled or has failed. A cancelled batch is a failure of class not_sent. */
   known(tx: Transaction, context: RequestContext, payment: PaymentRecord, known: KnownResult): Promise<void>
+  /** Invoices are debited no more until their method changes, whoever made their lines: their scheme allows none. */
+  ended(tx: Transaction, context: RequestContext, invoiceIds: readonly InvoiceId[]): Promise<void>
   /** Money that counted as received was never sent: the line was no try. */
   neverSent(tx: Transaction, context: RequestContext, paymentId: Id): Promise<void>
 }
@@ -42,5 +44,6 @@ export const NO_LINES_OF_SERVICE: LinesOfService = {
   submitted: async () => {},
   gone: async () => {},
   known: async () => {},
+  ended: async () => {},
   neverSent: async () => {},
 }

@@ -1,5 +1,6 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
+import type { SentDebit } from '../../rails/nacha/repeats.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, bigintList, dates } from '../../platform/database/columns.ts'
@@ -26,6 +27,8 @@ export interface BatchLine {
   /** Keyed hash of the account number that the batch was built with. */
   sentNumberHash: Buffer | null
   sentMandate: string | null
+  /** By which the bank of an ach-file gateway names it. */
+  sentTrace: string | null
   result: 'success' | 'failed' | null
   resultOn: IsoDate | null
   resultClass: DeclineClass | null
@@ -42,7 +45,7 @@ export interface BatchLine {
 const COLUMNS = fragment`
   l.payment_id as "id", l.nonce, l.gateway_reference as "gatewayReference", l.batch_id as "batchId", l.customer_id as "customerId", l.payment_method_id as "paymentMethodId",
   l.is_service_made as "isServiceMade", l.announced_on as "announcedOn", l.sent_number_hash as "sentNumberHash",
-  l.sent_mandate as "sentMandate", l.result, l.result_on as "resultOn", l.result_class as "resultClass", l.result_code as "resultCode",
+  l.sent_mandate as "sentMandate", l.sent_trace as "sentTrace", l.result, l.result_on as "resultOn", l.result_class as "resultClass", l.result_code as "resultCode",
   l.result_reason as "resultReason", l.result_source as "resultSource", l.returned_on as "returnedOn",
   l.returned_class as "returnedClass", l.returned_code as "returnedCode", l.returned_reason as "returnedReason",
   l.returned_source as "returnedSource"`
@@ -224,6 +227,46 @@ export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
       join customers c on c.account_id = ${account} and c.customer_id = l.customer_id
      where l.account_id = ${account} and l.batch_id = ${batchId} order by l.payment_id`)
 
+/** Lists the invoices that lines pay, by line. */
+export const listPaidInvoices = (db: Queryable, account: AccountId, lineIds: readonly Id[]) =>
+  db.rows<{ lineId: Id; invoiceId: InvoiceId }>(sql`
+    select distinct given_id as "lineId", owed_id as "invoiceId" from allocations
+     where account_id = ${account} and given_kind = 'payment' and given_id = any(${bigintList(lineIds)}::bigint[])
+       and owed_kind = 'invoice' and ended_on is null`)
+
+/** Debit with a trace that left to pay an invoice, and what has become of it. */
+export interface TracedDebit extends SentDebit {
+  id: Id
+  invoiceId: InvoiceId
+}
+
+/** Lists the debits with a trace that left to pay invoices, by hand or by the service, oldest first. What was never sent is none. */
+export const listTracedDebits = (db: Queryable, account: AccountId, invoiceIds: readonly InvoiceId[]) =>
+  db.rows<TracedDebit>(sql`
+    with paying as (
+      select i.invoice_id, i.payment_id from batch_line_invoices i
+       where i.account_id = ${account} and i.invoice_id = any(${bigintList(invoiceIds)}::bigint[])
+      union
+      select t.invoice_id, t.payment_id from collection_tries t
+       where t.account_id = ${account} and t.is_line and t.invoice_id = any(${bigintList(invoiceIds)}::bigint[]))
+    select y.invoice_id as "invoiceId", l.payment_id as "id", p.amount_minor as "amountMinor", b.action_date as "actionDate",
+           encode(l.sent_number_hash, 'hex') as "account", coalesce(l.returned_code, l.result_code) as "code"
+      from paying y
+      join batch_lines l on l.account_id = ${account} and l.payment_id = y.payment_id and l.sent_trace is not null
+      join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id and b.state in ('submitted', 'completed')
+      join payments p on p.account_id = ${account} and p.payment_id = y.payment_id
+     where l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
+     order by b.action_date, l.payment_id`)
+
+/** Lists the invoices that lines left to pay, by hand or by the service. */
+export const listInvoicesOfSent = (tx: Transaction, lineIds: readonly Id[]): Promise<InvoiceId[]> =>
+  tx.values<InvoiceId>(sql`
+    select i.invoice_id as "id" from batch_line_invoices i
+     where i.account_id = ${tx.account} and i.payment_id = any(${bigintList(lineIds)}::bigint[])
+    union
+    select t.invoice_id from collection_tries t
+     where t.account_id = ${tx.account} and t.is_line and t.payment_id = any(${bigintList(lineIds)}::bigint[])`)
+
 /**
  * Lists the invoices with a number that lines pay, by line and number. Two statements by lists of identifiers and no join: where the tables are new and
  * PostgreSQL knows nothing of them it would go through all allocations of the account for each line.
@@ -233,10 +276,7 @@ export async function listPaidNumbers(
   account: AccountId,
   lineIds: readonly Id[],
 ): Promise<{ lineId: Id; number: bigint }[]> {
-  const paid = await db.rows<{ lineId: Id; invoiceId: InvoiceId }>(sql`
-    select distinct given_id as "lineId", owed_id as "invoiceId" from allocations
-     where account_id = ${account} and given_kind = 'payment' and given_id = any(${bigintList(lineIds)}::bigint[])
-       and owed_kind = 'invoice' and ended_on is null`)
+  const paid = await listPaidInvoices(db, account, lineIds)
   const numbered = await db.rows<{ id: InvoiceId; number: bigint }>(sql`
     select invoice_id as "id", number from invoices
      where account_id = ${account} and invoice_id = any(${bigintList([...new Set(paid.map(({ invoiceId }) => invoiceId))])}::bigint[])

@@ -2,8 +2,10 @@ import { type FailureReason, readReason } from '../../engine/collection/reasons.
 import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import { groupBy } from '../../kernel/grouping.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { endsTries } from '../../rails/nacha/repeats.ts'
 import { countTries } from '../invoices/state-queries.ts'
 import { applyNotesTo, loadPayments, lockedPayment, losePayment, settlePayment } from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
@@ -13,8 +15,10 @@ import {
   type BatchLine,
   findLine,
   hasLineWithoutResult,
+  listInvoicesOfSent,
   listLineInvoices,
   listLinesById,
+  listTracedDebits,
   type ResultSource,
   sendResult,
 } from './line-queries.ts'
@@ -129,6 +133,7 @@ async function applyToLines(
     lost.map(({ payment, after }) => ({ failed: after, before: payment })),
   )
   for (const one of written) await follow(tx, context, one, hooks)
+  await endTries(tx, context, lost, hooks)
   for (const id of new Set(applied.map(({ line }) => line.batchId)))
     if (states.get(id) === 'submitted' && !(await hasLineWithoutResult(tx, id))) {
       await updateState(tx, id, 'completed')
@@ -195,6 +200,21 @@ async function write(
     await reject(tx, context, line, reason)
   }
   return failed
+}
+
+/** Ends the tries of invoices whose debits have come back as often as their scheme allows, or in a way after which it allows none. */
+async function endTries(
+  tx: Transaction,
+  context: RequestContext,
+  lost: readonly Known[],
+  hooks: LinesOfService,
+): Promise<void> {
+  const traced = lost.flatMap(({ line }) => (line.sentTrace === null ? [] : [line.id]))
+  if (traced.length === 0) return
+  const invoices = await listInvoicesOfSent(tx, traced)
+  const debits = groupBy(await listTracedDebits(tx, tx.account, invoices), ({ invoiceId }) => invoiceId)
+  const ended = invoices.filter((id) => endsTries(debits.get(id) ?? []))
+  if (ended.length > 0) await hooks.ended(tx, context, ended)
 }
 
 /** Lets the room that made a line know its result. Rule: what was never sent was no try; money that came back is no result of the try. */

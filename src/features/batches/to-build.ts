@@ -4,6 +4,7 @@ import { findCountry } from '../../kernel/countries.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
+import { repeatStanding } from '../../rails/nacha/repeats.ts'
 import type { LineToBuild, PayerAddress, RefusedLine } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
@@ -11,7 +12,14 @@ import { referenceFor } from '../gateways/references.ts'
 import { openNumber } from '../payment-methods/actions.ts'
 import { mandateProblem, mandateUsesOf } from '../payment-methods/mandates.ts'
 import { listMethodsById, type MandateUse, NEVER_USED, type StoredMethod } from '../payment-methods/queries.ts'
-import { type LineFacts, listLineFacts, listPaidNumbers } from './line-queries.ts'
+import {
+  type LineFacts,
+  listLineFacts,
+  listPaidInvoices,
+  listPaidNumbers,
+  listTracedDebits,
+  type TracedDebit,
+} from './line-queries.ts'
 import type { Batch } from './queries.ts'
 import { refusalOfMethod } from './rules.ts'
 
@@ -41,7 +49,8 @@ export async function readyLines(
   const found = await listMethodsById(db, account, [...new Set(facts.map(({ paymentMethodId }) => paymentMethodId))])
   const methodOf = new Map(found.map((method) => [method.id, method]))
   const uses = await mandateUsesOf(db, account, found)
-  const { needsMandates } = gatewayFactsOf(gateway.type)
+  const { needsMandates, boundsRepeats } = gatewayFactsOf(gateway.type)
+  const before = boundsRepeats ? await debitsBefore(db, account, facts) : undefined
   const lines: LineToBuild[] = []
   const refused: RefusedLine[] = []
   const methods = new Map<Id, StoredMethod>()
@@ -57,12 +66,48 @@ export async function readyLines(
       refused.push({ paymentId: line.id, reason: refusal?.message ?? gone })
       continue
     }
+    const standing = standingAmong(before?.get(line.id) ?? [], line, { method, actionDate: batch.actionDate })
+    if (standing === 'too_many') {
+      refused.push({ paymentId: line.id, reason: REPEATED })
+      continue
+    }
     methods.set(line.id, method)
     const invoiceNumbers = (numbers.get(line.id) ?? []).map(({ number }) => String(number))
     const written = lineToBuild(envelope, account, line, method)
-    lines.push({ ...written, invoiceNumbers, hasAccountChanged: hasAccountChanged(method, use) })
+    const isRepeat = standing === 'repeat'
+    lines.push({ ...written, invoiceNumbers, hasAccountChanged: hasAccountChanged(method, use), isRepeat })
   }
   return { lines, refused, methods }
+}
+
+const REPEATED =
+  'The debit has come back for want of funds three times within 180 days, the most that Nacha allows of an account.'
+
+/** Returns the debits that left before for the invoices of each line, oldest first. */
+async function debitsBefore(
+  db: Queryable,
+  account: AccountId,
+  lines: readonly LineFacts[],
+): Promise<ReadonlyMap<Id, TracedDebit[][]>> {
+  const lineIds = lines.map(({ id }) => id)
+  const paid = await listPaidInvoices(db, account, lineIds)
+  const sent = await listTracedDebits(db, account, [...new Set(paid.map(({ invoiceId }) => invoiceId))])
+  const ofInvoice = groupBy(sent, ({ invoiceId }) => invoiceId)
+  const ofLine = new Map<Id, TracedDebit[][]>()
+  for (const { lineId, invoiceId } of paid)
+    ofLine.set(lineId, [...(ofLine.get(lineId) ?? []), ofInvoice.get(invoiceId) ?? []])
+  return ofLine
+}
+
+/** Returns what a line is beside the debits of its invoices: whatever one of them makes it. */
+function standingAmong(
+  before: readonly TracedDebit[][],
+  { amountMinor }: LineFacts,
+  { method, actionDate }: { method: StoredMethod; actionDate: IsoDate },
+): ReturnType<typeof repeatStanding> {
+  const next = { amountMinor, actionDate, account: method.numberHash?.toString('hex') ?? null }
+  const found = before.map((debits) => repeatStanding(debits, next))
+  return found.find((one) => one === 'too_many') ?? found.find((one) => one === 'repeat') ?? 'new'
 }
 
 function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, method: StoredMethod) {

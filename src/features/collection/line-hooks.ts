@@ -1,5 +1,6 @@
 import { addDays } from '../../kernel/calendar.ts'
 import { listDunned } from '../dunning/queries.ts'
+import { replan } from '../dunning/save.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { leaveLapsed, lineGone, linesSubmitted, reviewLines } from './lines.ts'
@@ -23,5 +24,8 @@ export const linesOfService: LinesOfService = {
   submitted: linesSubmitted,
   gone: (tx, context, paymentId) => lineGone(tx, context, paymentId, addDays(context.moment.today, 1)),
   known: lineKnown,
+  async ended(tx, context, invoiceIds) {
+    await replan(tx, context, invoiceIds, ({ dunning }) => ({ dunning: { ...dunning, isStopped: true } }))
+  },
   neverSent: lineNeverSent,
 }

@@ -56,6 +56,8 @@ export interface GatewayFacts {
   settlesAfterDays?: number
   /** Of one whose bank answers by NACHA files: returns the company, in capitals, whose batches are its own. */
   nachaCompany?: (settings: Readonly<Record<string, unknown>>) => string
+  /** Its scheme bounds how often a debit is made again that came back for want of funds. */
+  boundsRepeats?: true
   /** Its files differ by their place among those of their day. */
   countsFiles?: true
   /** Sources that pages of the capture widget may load for it alone: its own fields, and banks that ask for a confirmation (3-D Secure). */
@@ -166,6 +168,7 @@ export const ACH_FILE: GatewayFacts = {
   settlesAfterDays: 3,
   problemOf: achSettingsProblem,
   countsFiles: true,
+  boundsRepeats: true,
   nachaCompany: (settings) => achSettings(settings).company.id,
   // Banks want a file on the day before its debits, hours before the window of the Federal Reserve closes.
   batches: { calendar: 'fed', leadDays: 2, submitDays: 1, cutOff: '14:00' },

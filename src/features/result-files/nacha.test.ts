@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { hasFixtures } from '../../../test/support/fixtures.ts'
 import { buildAll } from '../batches/batches.testing.ts'
+import { linesOfService } from '../collection/line-hooks.ts'
 import { COMPANY } from '../gateways/company.testing.ts'
 import { type AnsweredEntry, type AnswerFile, answerFile } from './nacha.testing.ts'
 
@@ -34,7 +35,7 @@ async function firm(amounts: readonly number[] = [115, 34.5]) {
         (await must('post', '/v1/batches/payments', { BatchToken, ...line, isAutoApply: true })).paymentID,
       )
     await must('put', '/v1/batches/submit', { BatchToken, ActionDate })
-    await buildAll(service)
+    await buildAll(service, linesOfService)
     const file = await client.get(`/v1/batches/${BatchToken}/file`)
     expect(file.status).toBe(200)
     const traceOf = (paymentID: number) =>
@@ -287,5 +288,102 @@ describe('a file', () => {
       expect([name, status, body.Unmatched]).toEqual([name, 201, 1])
       expect((await linesOf(body.resultFileID)).map(({ Code }: { Code: string }) => Code)).toEqual(codes)
     }
+  })
+})
+
+describe('a debit that comes back for want of funds', () => {
+  /** Adds an invoice of 115.00 that the service debits, due on Monday, 1 February 2027, and ways to live through its batches. */
+  async function dunned() {
+    const shop = await firm([115])
+    const { client, must, send, payers } = shop
+    const [{ customerID }] = payers as [(typeof payers)[number]]
+    await send([{ trace: shop.first.traces[0]!, code: 'R01', amountMinor: 11_500n }])
+    const { invoiceID } = await must('post', '/v1/invoices', {
+      customerID,
+      CollectionMethod: 'debit_order',
+      DueDate: '2027-02-01',
+      Charges: [{ UnitCostEx: 50, Qty: 1 }],
+    })
+    const invoice = async () => (await client.get(`/v1/invoices/${invoiceID}`)).body
+    /** Moves the clock until the service has made a batch with the invoice, hands it over, and has its bank return it on the day after the debit. */
+    const round = async (code: string) => {
+      let found: { BatchToken: string; ActionDate: string; NumberOfPayments: number } | undefined
+      let now = new Date((await client.get('/v1/clock')).body.Now)
+      for (let days = 0; days < 30 && !found; days++) {
+        now = new Date(now.getTime() + 86_400_000)
+        await shop.move(now.toISOString())
+        const open = (await client.get('/v1/batches?State=open')).body
+        found = open.find(({ NumberOfPayments }: { NumberOfPayments: number }) => NumberOfPayments > 0)
+      }
+      if (!found) return undefined
+      const ActionDate = found.ActionDate.slice(0, 10)
+      await must('put', '/v1/batches/submit', { BatchToken: found.BatchToken, ActionDate })
+      await buildAll(service, linesOfService)
+      const file: string = (await client.get(`/v1/batches/${found.BatchToken}/file`)).text
+      const day = new Date(Date.parse(ActionDate) + 86_400_000)
+      await shop.move(`${day.toISOString().slice(0, 10)}T12:00:00Z`)
+      const answers = [...file.matchAll(/^6\d{11}.{17}(\d{10})(.{15}).*(\d{15})\r$/gm)]
+      await send(
+        answers.map(([, amount = '', , trace = '']) => ({ trace, code, amountMinor: BigInt(amount) })),
+        { day: day.toISOString().slice(2, 10).replaceAll('-', '') },
+      )
+      return file
+    }
+    return { ...shop, invoice, round, customerID, invoiceID }
+  }
+
+  test('is made again twice under its own description, then no more until the method changes; nor by hand', async () => {
+    const { round, invoice, client, must, payers, gateway } = await dunned()
+    // Of another invoice, so that what came back before is none of its own.
+    expect(await round('R01')).toMatch(/^5225ACME SOFTWARE.*PPDSUBSCRIPTN/m)
+    expect(await round('R09')).toMatch(/^5225ACME SOFTWARE.*PPDRETRY PYMT/m)
+    expect(await round('R01')).toMatch(/^5225ACME SOFTWARE.*PPDRETRY PYMT/m)
+    expect(await invoice()).toMatchObject({ Balance: 50, NumTries: 3, NextTryDate: null })
+    expect(await round('R01')).toBeUndefined()
+    const [{ customerID, paymentMethodID }] = payers as [(typeof payers)[number]]
+    const ActionDate = '2027-05-04'
+    const { BatchToken } = await must('post', '/v1/batches', {
+      CurrencyCode: 'USD',
+      GatewayToken: gateway.GatewayToken,
+      ActionDate,
+    })
+    const PaymentApplied = [{ invoiceID: (await invoice()).invoiceID, amountApplied: 50 }]
+    const { paymentID } = await must('post', '/v1/batches/payments', {
+      BatchToken,
+      customerID,
+      paymentMethodID,
+      Amount: 50,
+      PaymentApplied,
+    })
+    await must('put', '/v1/batches/submit', { BatchToken, ActionDate })
+    await buildAll(service, linesOfService)
+    expect((await client.get(`/v1/batches/${BatchToken}`)).body).toMatchObject({
+      State: 'failed',
+      BuildError: expect.stringContaining(
+        `Payment ${paymentID}: The debit has come back for want of funds three times`,
+      ),
+    })
+    await must('put', '/v1/batches/cancel', { BatchToken })
+    const BankAccount = {
+      Method: 'ach',
+      AccountType: 'Checking',
+      AccountHolder: 'Ada Lovelace',
+      Bank: 'A bank',
+      AccountNumber: '999888',
+      RoutingNumber: '081000210',
+      MandateReference: 'M1',
+      MandateDate: '2027-02-20',
+    }
+    await must('put', `/v1/paymentmethods/bankaccount/${paymentMethodID}`, { customerID, isPrimary: true, BankAccount })
+    // Another account is a new debit.
+    expect(await round('R01')).toMatch(/PPDSUBSCRIPTN[\s\S]*081000210999888/)
+  })
+
+  test('but came back otherwise is not made again, whatever its class allows', async () => {
+    const { round, invoice } = await dunned()
+    // Of class declined, after which other gateways try again.
+    expect(await round('R23')).toMatch(/PPDSUBSCRIPTN/)
+    expect(await invoice()).toMatchObject({ Balance: 50, NumTries: 1, NextTryDate: null })
+    expect(await round('R23')).toBeUndefined()
   })
 })
