@@ -217,7 +217,7 @@ test.skipIf(MISSING !== undefined)(
       const catalogue = await subscribed(first)
       await untilAcknowledged(traders, 5)
       const [dead] = here as [Trader, ...Trader[]]
-      await sealUnderAnotherKey(dead)
+      await sealUnderAnotherKey(dead, worker)
       await killNode(worker)
       await untilRefused(here)
       const before = here.map(({ acknowledged: { size } }) => size)
@@ -242,10 +242,12 @@ test.skipIf(MISSING !== undefined)(
     }
 
     /** Gives an account a webhook whose secret is sealed under a key that nobody here has. */
-    async function sealUnderAnotherKey({ account }: Trader): Promise<void> {
+    async function sealUnderAnotherKey({ account }: Trader, worker: Node): Promise<void> {
       await inDatabase(`
         insert into perennial.webhooks (account_id, url, types, is_active, sealed_secret, created_at)
         values (${account}, 'https://example.com/', '{}', false, decode('01${OTHER_KEY}${'ff'.repeat(80)}', 'hex'), now())`)
+      // Its commit does not wait for the log, which ends with the server.
+      await onNode(worker, DATABASE, 'checkpoint')
     }
 
     /** A service that starts while a worker is away refuses its accounts, serves all others, and names what it could not ask. */
