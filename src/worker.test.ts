@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Admission } from './platform/database/admission.ts'
+import { AwayNodes } from './platform/database/away-nodes.ts'
 import type { Database } from './platform/database/database.ts'
 import { unavailable } from './platform/database/failures.ts'
 import type { Duty } from './platform/duty.ts'
@@ -18,7 +19,8 @@ function notifying() {
   }
   const clocks = { clockOffsetMs: 0 }
   const admission = new Admission()
-  const db = { listen, watched: async () => {}, readiness: () => clocks, admission } as unknown as Database
+  const away = new AwayNodes({ list: async () => [] })
+  const db = { listen, watched: async () => {}, readiness: () => clocks, admission, away } as unknown as Database
   return { db, notify: (channel: string) => hearing.get(channel)?.(), hearing, clocks, admission }
 }
 

@@ -56,17 +56,17 @@ test('only an answer that is younger than the first failure ends it; what began 
   outage.stop()
 })
 
-test('a worker of a cluster that is away is no outage: it goes to whoever knows the workers, until the process stops', () => {
+test('a worker of a cluster that is away is no outage: it goes to whoever knows the workers, and so does a new outage, until the process stops', () => {
   const met: unknown[] = []
   const { lines, outage } = outageOf({ away: { met: (failure) => void met.push(failure) } })
   const ofWorker = unavailable(Object.assign(new Error('refused'), { severity: 'ERROR', code: '08006' }))
   outage.met(ofWorker)
   expect([lines, met]).toEqual([[], [ofWorker]])
-  outage.met(gone())
-  expect(lines).toEqual([GONE])
+  for (let n = 0; n < 5; n += 1) outage.met(gone())
+  expect([lines, met]).toEqual([[GONE], [ofWorker, undefined]])
   outage.stop()
   outage.met(ofWorker)
-  expect(met).toHaveLength(1)
+  expect(met).toHaveLength(2)
 })
 
 test('a process that stops writes nothing of what ends with it', async () => {

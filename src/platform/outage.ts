@@ -49,6 +49,8 @@ export class Outage {
     if (this.#sinceMs !== undefined || this.#isStopping) return
     this.#sinceMs = steadyClock()
     this.#count = 1
+    // It may be the silence of a worker, which is named then, too.
+    this.#deps.away.met()
     const cause = failure instanceof Error ? (failure.cause ?? failure) : failure
     const { message: reason, code } = errorFacts(cause)
     this.#deps.log.error({ reason, ...(code === undefined ? {} : { code }) }, 'the database cannot be reached')

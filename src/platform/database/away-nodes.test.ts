@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AwayNodes } from './away-nodes.ts'
-import { databaseFault } from './failures.ts'
+import { databaseFault, isOfWorkerAway } from './failures.ts'
+import type { Queryable } from './database.ts'
+import { sql } from './sql.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -21,6 +23,7 @@ function cluster() {
     ['b:2', true],
   ])
   let looks = 0
+  let silences = 0
   const lines: string[] = []
   const write = (level: string) => (message: string) => void lines.push(`${level} ${message}`)
   const away = new AwayNodes({
@@ -28,9 +31,11 @@ function cluster() {
       looks += 1
       return [...up].map(([name, isUp]) => ({ name, isUp, reason: isUp ? null : 'Connection refused' }))
     },
+    wasSilent: () => void (silences += 1),
+    homeOf: async (account) => (account % 2n === 1n ? 'a:1' : 'b:2'),
     log: { info: write('info'), warn: write('warn'), error: write('error') },
   })
-  return { up, lines, away, looks: () => looks }
+  return { up, lines, away, looks: () => looks, silences: () => silences }
 }
 
 const GONE = (name: string) =>
@@ -117,6 +122,53 @@ test('what a worker breaks off while all are reached is a line a minute, and non
   away.met(met())
   await vi.advanceTimersByTimeAsync(0)
   expect(lines).toHaveLength(count)
+})
+
+test('an account of one that is known to be away is refused without a statement, and no other', async () => {
+  const { up, away } = cluster()
+  const sent: bigint[] = []
+  const asked = (account: bigint) => {
+    const lookup: Pick<Queryable, 'rows'> = {
+      rows: async () => {
+        sent.push(account)
+        return []
+      },
+    }
+    return away.guarded(account, lookup).rows(sql`select 1`)
+  }
+  await Promise.all([asked(1n), asked(2n)])
+  up.set('a:1', false)
+  away.met(met())
+  await vi.advanceTimersByTimeAsync(0)
+  await expect(asked(1n)).rejects.toSatisfy((error) => isOfWorkerAway(error))
+  await asked(2n)
+  up.set('a:1', true)
+  await vi.advanceTimersByTimeAsync(2_000)
+  await asked(1n)
+  expect(sent).toEqual([1n, 2n, 2n, 1n])
+})
+
+test('a look-up without an answer makes all be looked at, and one that was silent is noted once: what waits for it is ended', async () => {
+  const { up, lines, away, silences } = cluster()
+  const asked = (ms: number) => {
+    const lookup: Pick<Queryable, 'rows'> = {
+      rows: () => new Promise((resolve) => setTimeout(() => resolve([]), ms)),
+    }
+    return away.guarded(1n, lookup).rows(sql`select 1`)
+  }
+  const slow = asked(10_000)
+  await vi.advanceTimersByTimeAsync(10_000)
+  await slow
+  expect([lines, silences()]).toEqual([[], 0])
+  up.set('a:1', false)
+  const waiting = [asked(2_000), asked(60_000), asked(60_000)]
+  await vi.advanceTimersByTimeAsync(2_900)
+  expect(lines).toEqual([])
+  await vi.advanceTimersByTimeAsync(100)
+  expect([lines, silences()]).toEqual([[GONE('a:1')], 1])
+  await vi.advanceTimersByTimeAsync(60_000)
+  await Promise.all(waiting)
+  expect(silences()).toBe(1)
 })
 
 test('nothing is looked at any more once it is closed', async () => {

@@ -1,6 +1,8 @@
 import type pg from 'pg'
+import type { AccountId } from '../../kernel/ids.ts'
 import { steadyClock } from '../steady-clock.ts'
-import { isOfWorkerAway } from './failures.ts'
+import { isOfWorkerAway, workerAway } from './failures.ts'
+import { ServerClient, type ServerClientConfig } from './server-client.ts'
 import type { Statement } from './sql.ts'
 
 /**
@@ -17,12 +19,18 @@ export interface DatabaseNode {
 }
 
 const AGAIN_MS = 2_000
+/** An answer that takes longer may be that of a silent one. */
+const SILENT_MS = 3_000
 /** A worker whose connections are broken off again and again, and that is reached, is a line a minute. */
 const BROKEN_OFF_EVERY_MS = 60_000
 
 export interface AwayNodesDeps {
   /** Asks for the workers, and which are reached. */
   list: () => Promise<DatabaseNode[]>
+  /** Asks which of them has an account; left out where the database is one server. */
+  homeOf?: ((account: AccountId) => Promise<string | undefined>) | undefined
+  /** Called if one is away that was silent: what was sent before gets no answer, and keeps what was sent behind it waiting. */
+  wasSilent?: () => void
   log?: Record<'info' | 'warn' | 'error', (message: string) => void> | undefined
 }
 
@@ -31,6 +39,8 @@ export class AwayNodes {
   /** Moments of the steady clock since when they are away, by their names. */
   readonly #since = new Map<string, number>()
   readonly #unasked = new Map<string, () => Promise<unknown>>()
+  /** Which of them has an account, as far as it was asked since the last look. */
+  readonly #homes = new Map<AccountId, Promise<string | undefined>>()
   #looking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #brokenOffAtMs = Number.NEGATIVE_INFINITY
@@ -50,9 +60,47 @@ export class AwayNodes {
     return [...this.#unasked.keys()]
   }
 
-  /** Notes a failure of a statement that met one: all are looked at, now and every two seconds until all are back. */
-  met(failure: unknown): void {
-    if (this.#since.size === 0) void this.#look(failure)
+  /**
+   * Returns a look-up that is refused without being sent if its account is on one that is known to be away, because a silent one keeps those waiting who stand behind;
+   * where no answer comes, all are looked at. Its statements still leave together.
+   */
+  guarded<Lookup extends { rows<Row>(statement: Statement): Promise<Row[]> }>(
+    account: AccountId,
+    lookup: Lookup,
+  ): Lookup {
+    const { homeOf } = this.#deps
+    if (!homeOf) return lookup
+    let checked: Promise<void> | undefined
+    return {
+      ...lookup,
+      rows: async <Row>(statement: Statement) => {
+        if (this.#since.size > 0) await (checked ??= this.#check(account, homeOf))
+        const silence = setTimeout(() => void this.#lookAtSilence(), SILENT_MS)
+        try {
+          return await lookup.rows<Row>(statement)
+        } finally {
+          clearTimeout(silence)
+        }
+      },
+    }
+  }
+
+  async #lookAtSilence(): Promise<void> {
+    const { size } = this.#since
+    await this.#look()
+    if (this.#since.size > size) this.#deps.wasSilent?.()
+  }
+
+  async #check(account: AccountId, homeOf: NonNullable<AwayNodesDeps['homeOf']>): Promise<void> {
+    let home = this.#homes.get(account)
+    if (home === undefined) this.#homes.set(account, (home = homeOf(account).catch(() => undefined)))
+    const name = await home
+    if (name !== undefined && this.#since.has(name)) throw workerAway(name)
+  }
+
+  /** Notes a failure of a statement that met one, or silence, where it is not known: all are looked at, now and every two seconds until all are back. */
+  met(failure?: unknown): void {
+    if (this.#deps.homeOf && this.#since.size === 0) void this.#look(failure)
   }
 
   /** Notes what a look has found. */
@@ -108,6 +156,7 @@ export class AwayNodes {
     const nodes = await this.#deps.list().catch(() => undefined)
     if (!nodes || this.#isClosed) return
     const wereAway = this.#since.size > 0
+    this.#homes.clear()
     this.note(nodes)
     if (this.#since.size > 0) return
     if (failure !== undefined && !wereAway) this.#noteBrokenOff(failure)
@@ -171,6 +220,13 @@ export async function askNodes(client: pg.ClientBase, statement: Statement): Pro
   } finally {
     client.off('notice', hear)
   }
+}
+
+/** Asks for them on a connection of its own. */
+export async function nodesFrom(config: ServerClientConfig, statement: Statement): Promise<DatabaseNode[]> {
+  const client = new ServerClient(config)
+  await client.connect()
+  return askNodes(client, statement).finally(() => client.end())
 }
 
 function reasonFor(name: string, warnings: readonly string[]): string | null {

@@ -165,6 +165,10 @@ export const isWorkerAway = (error: unknown): boolean => {
   return isAnswer(error) && ((code.startsWith('08') && code !== PROTOCOL_VIOLATION) || WORKER_ENDED.test(message))
 }
 
+/** Makes the fault of a worker that is known to be away, and is not asked. */
+export const workerAway = (name: string): Fault =>
+  unavailable(Object.assign(new Error(`the worker ${name} is away`), { code: '08006', severity: 'ERROR' }))
+
 /** Reports whether the failure, or the fault that was made of it, is that of a worker that is away. */
 export const isOfWorkerAway = (error: unknown): boolean =>
   isWorkerAway(error) || (error instanceof Fault && isWorkerAway(error.cause))

@@ -3,11 +3,12 @@ import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Turns } from '../turns.ts'
 import { BY_ROWS, type LookupSize, type Queryable } from './database.ts'
-import { readFault, TooManyRows, unavailable } from './failures.ts'
+import { readFault, serverSilent, TooManyRows, unavailable } from './failures.ts'
 import { limitReads } from './reads.ts'
 import { sendReads } from './row-query.ts'
 import type { Scopes } from './scoped-query.ts'
 import { ServerClient } from './server-client.ts'
+import { cut, isWaitedOn } from './silence.ts'
 import type { Statement } from './sql.ts'
 
 /** Few connections on which short reads of all callers are sent without waiting for each other. */
@@ -160,6 +161,15 @@ export class Lanes {
     await limitReads(client)
     if (this.#scopes.lastingPlans !== undefined) await client.query(this.#scopes.lastingPlans)
     return client
+  }
+
+  /** Ends the connections on which an answer is waited for, because none is to come: whoever waits gets 503, and the next look-up a new connection. */
+  cutWaiting(): void {
+    for (const lane of this.#lanes)
+      lane?.then(
+        (client) => isWaitedOn(client) && cut(client, serverSilent()),
+        () => {},
+      )
   }
 
   async close(): Promise<void> {

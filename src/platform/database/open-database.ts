@@ -17,7 +17,7 @@ import {
 } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { Admission } from './admission.ts'
-import { askNodes, AwayNodes } from './away-nodes.ts'
+import { AwayNodes, type DatabaseNode, nodesFrom } from './away-nodes.ts'
 import { type Readiness, Watch, type WatchSettings } from './watch.ts'
 import { READ_STATEMENT_MS, Reads, SNAPSHOT_MS } from './reads.ts'
 import { LONG_CONNECTIONS } from '../long/kinds.ts'
@@ -140,8 +140,6 @@ export interface DatabaseSettings extends WatchSettings {
   isUngated?: boolean
   /** How the database is by another watch; left out: by its own. */
   readiness?: () => Readiness
-  /** Workers that are away; left out: they are looked at here. */
-  away?: AwayNodes
   /** How long an answer may be read piece by piece, in milliseconds; left out: SNAPSHOT_MS. */
   snapshotMs?: number
 }
@@ -167,7 +165,13 @@ export function openDatabase(connection: Connection, options: DatabaseSettings):
   })
   // It has to learn of a schema that the program does not know, and of a server on which something is to be settled.
   const ofWatch = { ...config, knows: undefined, isUngated: true, application_name: WATCH_NAME }
-  const watch = new Watch(ofWatch, { ...options, admission }, scopes)
+  const { nodes: ofNodes, homeOf: ofHome } = scopes
+  // Not from the pool: while a worker is silent others may have all connections.
+  const nodes = async () => (ofNodes === undefined ? [] : guarded(() => nodesFrom(config, ofNodes)))
+  const homeOf = ofHome && (async (account: AccountId) => (await watch.rows<DatabaseNode>(ofHome(account)))[0]?.name)
+  const wasSilent = () => [lanes, credentialLanes].forEach((each) => each.cutWaiting())
+  const away = options.away ?? new AwayNodes({ list: nodes, homeOf, wasSilent, log: options.log })
+  const watch = new Watch(ofWatch, { ...options, admission, away }, scopes)
   const { memory } = options
   const readiness = options.readiness ?? (() => watch.readiness)
   // What settles a failover is done on the new server, and is nothing that it could lack.
@@ -209,18 +213,13 @@ export function openDatabase(connection: Connection, options: DatabaseSettings):
       ),
   }
 
-  const question = scopes.nodes
-  const nodes = async () =>
-    question === undefined ? [] : guarded(() => withClient((client) => askNodes(client, question)))
-  const away = options.away ?? new AwayNodes({ list: nodes, log: options.log })
-
   return {
     turns,
     lookup: (account, size) => {
       turns.note(account)
       return lanes.lookup(account, size)
     },
-    credentials: (account) => credentialLanes.lookup(account),
+    credentials: (account) => away.guarded(account, credentialLanes.lookup(account)),
     snapshot: (account, gone, rowsMax) => {
       turns.note(account)
       return reads.snapshot(account, gone, rowsMax)

@@ -15,7 +15,7 @@ import type { Envelope } from '../envelope/envelope.ts'
 import type { KeyRing } from '../envelope/key-ring.ts'
 import { type PostgresLog, startEmbeddedPostgres } from '../postgres/supervisor.ts'
 import { shownServer } from './addresses.ts'
-import { askNodes, type DatabaseNode } from './away-nodes.ts'
+import { type DatabaseNode, nodesFrom } from './away-nodes.ts'
 import { findEngine } from './cluster.ts'
 import { type Connection, type Database, WHOLE_STATEMENT_MS } from './database.ts'
 import { isOfWorkerAway } from './failures.ts'
@@ -302,9 +302,7 @@ async function checkNodes(db: Database, connection: Connection, owner: string | 
   const refused = refusalsOf(nodes)
   // One that is silent takes its time, and is not to take it twice.
   if (nodes.filter(({ isUp }) => !isUp).length === refused.length) {
-    const client = new ServerClient(clientConfig(connection, owner))
-    await client.connect()
-    refused.push(...refusalsOf(await askNodes(client, SCOPES.citus.nodes).finally(() => client.end())))
+    refused.push(...refusalsOf(await nodesFrom(clientConfig(connection, owner), SCOPES.citus.nodes)))
   }
   const [first] = refused
   if (!first) return db.away.note(nodes)

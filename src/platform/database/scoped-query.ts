@@ -61,6 +61,8 @@ export interface Scopes {
   wrapsReads: boolean
   /** Asks for the names of the other servers that hold accounts, and which of them are reached; undefined where there is none. */
   nodes: Statement | undefined
+  /** Asks for the name of the one that has an account; undefined where there is none. */
+  homeOf: ((account: bigint) => Statement) | undefined
 }
 
 /**
@@ -97,6 +99,7 @@ const PLAIN: Scopes = {
   sent: (statement) => statement,
   wrapsReads: false,
   nodes: undefined,
+  homeOf: undefined,
 }
 
 /**
@@ -125,7 +128,7 @@ function insertingAtHome(statement: Statement): Statement {
  * Workers hear of what SET LOCAL sets in a transaction block, and of nothing that set_config does; a cancelled statement is cancelled there, too. Generic
  * plans hide the account, by which a statement finds its worker, so plans are PostgreSQL's choice.
  */
-const CITUS: Scopes & { nodes: Statement } = {
+const CITUS: Scopes & Record<'nodes' | 'homeOf', object> = {
   session: ' -c citus.propagate_set_commands=local',
   account: (account) => ({ name: 'perennial_scope', text: 'select set_account($1)', values: [account] }),
   page: (account) => CITUS.account(account),
@@ -149,6 +152,9 @@ const CITUS: Scopes & { nodes: Statement } = {
   nodes: sql`
     select nodename || ':' || nodeport as "name", coalesce(citus_check_connection_to_node(nodename, nodeport), false) as "isUp"
       from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary' order by nodeid`,
+  homeOf: (account) => sql`
+    select n.nodename || ':' || n.nodeport as "name" from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
+     where p.shardid = get_shard_id_for_distribution_column('perennial.accounts', ${account}::bigint)`,
 }
 
 export const SCOPES = { plain: PLAIN, citus: CITUS } satisfies Record<Engine, Scopes>

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/app.ts'
-import { openDatabase } from './open-database.ts'
+import { Turns } from '../turns.ts'
+import { Lanes } from './lanes.ts'
+import { clientConfig, openDatabase } from './open-database.ts'
 import { APP_ROLE } from './roles.ts'
+import { SCOPES } from './scoped-query.ts'
 import { sql } from './sql.ts'
 
 /** Uses of a database that accepts everything and answers nothing: a frozen server, or a network that drops every packet. */
@@ -94,6 +97,26 @@ describe('on a connection that answers no more', () => {
     })
     thaw()
     expect(await use()).toEqual([{ one: 1 }])
+  })
+
+  test('lanes on which no answer is to come are ended with all who wait, before their own bound, and the next look-up has a new one', async () => {
+    const config = {
+      ...clientConfig({ ...connection, host: folder, port: PORT }, APP_ROLE, 'reads'),
+      silenceMs: 60_000,
+    }
+    const lanes = new Lanes(config, 1, { turns: new Turns(), scopes: SCOPES.plain })
+    await lanes.lookup(1n).rows(one())
+    // Nobody waits.
+    lanes.cutWaiting()
+    freeze()
+    const waiting = Promise.allSettled([1n, 2n].map((account) => lanes.lookup(account).rows(one())))
+    await new Promise(setImmediate)
+    lanes.cutWaiting()
+    const ended = { status: 'rejected', reason: { problems: [{ code: 'database_unavailable' }] } }
+    expect(await waiting).toMatchObject([ended, ended])
+    thaw()
+    expect(await lanes.lookup(1n).rows(one())).toEqual([{ one: 1 }])
+    await lanes.close()
   })
 
   test('a statement that the server works on for longer than reads may take is waited for', async () => {

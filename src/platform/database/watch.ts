@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../kernel/assert.ts'
+import type { AwayNodes } from './away-nodes.ts'
 import type { Memory } from '../failover/memory.ts'
 import { steadyClock } from '../steady-clock.ts'
 import { shownServer } from './addresses.ts'
@@ -72,6 +73,8 @@ export interface WatchLog extends ClockLog {
 export interface WatchSettings {
   /** Takes what the watch learns of schema and maintenance; left out: nobody asks. */
   admission?: Admission | undefined
+  /** Workers of a cluster that are away: while some are, nothing is asked of them. */
+  away?: AwayNodes | undefined
   /** Callers wait for the process: they are let go where no server answers. Left out: its own work keeps its bounds. */
   hasCallers?: boolean | undefined
   /** The clock of this machine, to be compared with the database's; left out: it is not. */
@@ -321,6 +324,7 @@ export class Watch {
 
   /** Asks as an account does, and what the server is. A worker of Citus that is away is no failure of the server. */
   async #question(client: ServerClient): Promise<Answer> {
+    if (this.#settings.away?.names.length) return answerTo(client, this.#scopes, [QUESTION])
     try {
       return await answerTo(client, this.#scopes, [OF_AN_ACCOUNT, QUESTION])
     } catch (error) {
@@ -381,6 +385,8 @@ export class Watch {
     if (this.#silentMs >= SILENT_MS) {
       this.#servers.noteSilence()
       report('does not answer')
+      // It may be one of its workers that is silent.
+      this.#settings.away?.met()
     }
     if (client) cut(client, connectionEnded('the watch gave it up'))
     const failed = (error: unknown) => {
