@@ -24,7 +24,7 @@ export interface BatchLine {
   isServiceMade: boolean
   /** The day of the debit that the newest notice to the payer names; null: there was none. */
   announcedOn: IsoDate | null
-  /** Keyed hash of the account number that the batch was built with. */
+  /** Keyed hash of the account number that the batch was built with, or that its bank has corrected it to since. */
   sentNumberHash: Buffer | null
   sentMandate: string | null
   /** By which the bank of an ach-file gateway names it. */
@@ -121,6 +121,12 @@ export interface SentWith {
   mandate: string | null
   trace: string | null
 }
+
+/** Lets the debits of a method that went to an account under one number be of the account under the number that its bank has corrected it to. */
+export const renameSentAccount = (tx: Transaction, methodId: Id, { from, to }: { from: Buffer; to: Buffer }) =>
+  tx.rows(sql`
+    update batch_lines set sent_number_hash = ${to}
+     where account_id = ${tx.account} and payment_method_id = ${methodId} and sent_number_hash = ${from} and sent_number_hash <> ${to}`)
 
 const results: OfMany<BatchLine> = (account, rows) => sql`
     update batch_lines l

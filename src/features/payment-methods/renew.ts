@@ -81,7 +81,8 @@ export const isAccountOf = (
 
 /**
  * Writes a correction to a locked ach account. Rule: it is the same account of the same payer, so it keeps its mandate and its state, also in a batch
- * that is being built. The event has the code of the bank, and the old number masked; what is right already changes nothing.
+ * that is being built. The event has the code of the bank, and the old number masked; what is right already changes nothing. Returns the hash of
+ * the number that it has then.
  */
 export async function correctBankAccount(
   tx: Transaction,
@@ -89,15 +90,18 @@ export async function correctBankAccount(
   envelope: Envelope,
   method: StoredMethod,
   { code, ...correction }: AccountCorrection & { code: string },
-): Promise<void> {
+): Promise<Buffer | null> {
   const { number, routingNumber, accountType } = corrected(method, openNumber(envelope, tx.account, method), correction)
-  if (number === null && routingNumber === method.routingNumber && accountType === method.accountType) return
+  if (number === null && routingNumber === method.routingNumber && accountType === method.accountType)
+    return method.numberHash
   const sealed = number === null ? {} : sealedNumber(envelope, tx.account, method.id, { kind: 'ach', number })
-  await updateBankAccount(tx, { ...method, ...sealed, routingNumber, accountType })
+  const after = { ...method, ...sealed, routingNumber, accountType }
+  await updateBankAccount(tx, after)
   const was = [
     number !== null && `AccountNumber was …${method.lastFour}`,
     routingNumber !== method.routingNumber && `RoutingNumber was …${(method.routingNumber ?? '').slice(-4)}`,
     accountType !== method.accountType && `AccountType was ${method.accountType}`,
   ].filter((part) => part !== false)
   await recordMethod(tx, context, 'payment_method.updated', method.id, `${code}: ${was.join(', ')}.`)
+  return after.numberHash
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { correctionOf } from '../../rails/nacha/codes.ts'
 import { lockCustomers } from '../customers/queries.ts'
-import { findLine } from '../batches/line-queries.ts'
+import { findLine, renameSentAccount } from '../batches/line-queries.ts'
 import { correctBankAccount, isAccountOf } from '../payment-methods/renew.ts'
 import { lockMethod } from '../payment-methods/queries.ts'
 import type { Reading } from './deps.ts'
@@ -16,7 +16,8 @@ import { listReadBookings, sendReadBookings } from './reference-queries.ts'
 
 /**
  * Corrections of accounts by their banks. Rule: the method of the debit follows at once, so that its next entry is right; what names no debit of the
- * gateway, corrects no account, or is about an account that is another by now, waits for a person.
+ * gateway, corrects no account, or is about an account that is another by now, waits for a person. Debits that went to the account as it was named
+ * before count as debits of the corrected one: what comes back of them, and what is corrected of them later, is about it.
  */
 
 /** Applies a correction, or lists it, in the transaction that notes it. One that another file had changes nothing. */
@@ -72,6 +73,7 @@ async function follow(tx: Transaction, { deps, context }: Reading, line: ChangeL
   if (method?.kind !== 'ach') return false
   const isAsSent = found.sentNumberHash !== null && method.numberHash?.equals(found.sentNumberHash) === true
   if (!isAsSent && !isAccountOf(deps.envelope, tx.account, method, correction)) return false
-  await correctBankAccount(tx, context, deps.envelope, method, { ...correction, code: line.code })
+  const after = await correctBankAccount(tx, context, deps.envelope, method, { ...correction, code: line.code })
+  if (found.sentNumberHash && after) await renameSentAccount(tx, method.id, { from: found.sentNumberHash, to: after })
   return true
 }

@@ -225,6 +225,38 @@ describe('a correction', () => {
     })
   })
 
+  test('does not keep its debit from verifying and rejecting the method, nor a second correction from being followed', async () => {
+    const { send, first, payers, client, move } = await firm([115, 34.5, 20])
+    const [byC07, byC06, byC01] = payers as [(typeof payers)[number], (typeof payers)[number], (typeof payers)[number]]
+    const traces = first.traces as [string, string, string]
+    const applied = await send([
+      { trace: traces[0], code: 'C07', corrected: '10100001961001           27', ownTrace: '081000210000001' },
+      { trace: traces[1], code: 'C06', corrected: '61002            37', ownTrace: '081000210000002' },
+      { trace: traces[2], code: 'C01', corrected: '61003', ownTrace: '081000210000003' },
+      { trace: traces[2], code: 'C02', corrected: '101000019', ownTrace: '081000210000004' },
+      { trace: traces[2], code: 'C05', corrected: '37', ownTrace: '081000210000005' },
+      { trace: traces[2], code: 'C01', corrected: '61004', ownTrace: '081000210000006' },
+    ])
+    expect(applied.body).toMatchObject({ Applied: 6, Unmatched: 0 })
+    expect(await shown(client, byC01.paymentMethodID)).toMatchObject({
+      AccountNumber: '61004',
+      RoutingNumber: '101000019',
+      AccountType: 'Savings',
+    })
+    const areValid = async () => {
+      const ids = [byC07, byC06, byC01].map(({ paymentMethodID }) => paymentMethodID)
+      return Promise.all(ids.map(async (id) => (await client.get(`/v1/paymentmethods/${id}`)).body.isValid))
+    }
+    await move('2027-01-11T12:00:00Z')
+    expect(await areValid()).toEqual([true, true, true])
+    const returned = [
+      { trace: traces[0], code: 'R10', amountMinor: 11_500n },
+      { trace: traces[1], code: 'R29', amountMinor: 3_450n },
+    ]
+    expect((await send(returned, { day: '270111' })).body).toMatchObject({ Applied: 2 })
+    expect(await areValid()).toEqual([false, false, true])
+  })
+
   test('of an account that is another by now is listed', async () => {
     const { send, first, payers, client, must } = await firm([115])
     const [{ paymentMethodID, customerID }] = payers as [(typeof payers)[number]]
