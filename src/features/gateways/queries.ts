@@ -86,6 +86,22 @@ export const endHold = (tx: Transaction, id: Id) =>
     update gateways set held_for = null, held_at = null, released_at = moment()
      where account_id = ${tx.account} and gateway_id = ${id} and held_for is not null returning 1 as "released"`)
 
+/** Counts the debits with a trace that left through a gateway for some days, by the code with which they came back; null: they did not. */
+export const listReturnCodes = (
+  db: Queryable,
+  account: AccountId,
+  id: Id,
+  { from, to }: { from: IsoDate; to: IsoDate },
+) =>
+  db.rows<{ code: string | null; count: number }>(sql`
+    select coalesce(l.returned_code, l.result_code) as "code", count(*)::integer as "count"
+      from payment_batches b
+      join batch_lines l on l.account_id = ${account} and l.batch_id = b.batch_id and l.sent_trace is not null
+     where b.account_id = ${account} and b.gateway_id = ${id} and b.state in ('submitted', 'completed')
+       and b.action_date between ${from} and ${to}
+       and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
+     group by 1`)
+
 /** A gateway through which no money moves. */
 export interface HeldGateway {
   account: AccountId

@@ -1,14 +1,15 @@
 import { introduced } from '../../platform/http/tags.ts'
-import type { RequestContext } from '../../kernel/context.ts'
+import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { type Operation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { addGateway, checkGateway, editGateway, removeGateway } from './actions.ts'
 import { gatewayFactsOf } from './facts.ts'
 import { countGateways, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
+import { returnRatesOf, returnRatesShape } from './return-rates.ts'
 import { openSettings } from './settings.ts'
 import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
@@ -34,6 +35,21 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     count: countGateways,
   }),
   gatewayKind.readOperation({ id: 'getGateway', tag, summary: 'Read a gateway' }),
+  readOperation({
+    id: 'getGatewayReturns',
+    method: 'GET',
+    path: '/v1/gateways/{gatewayID}/returns',
+    tag,
+    summary: 'Read at which rates debits of an ach-file gateway came back in the last 60 days',
+    success: { status: 200, schema: returnRatesShape.schema },
+    refusals: { 409: 'The gateway makes no NACHA files' },
+    record: (db, context, params) => gatewayKind.found(db, context, params),
+    read: async (db, context, { params }) => {
+      const gateway = await gatewayKind.found(db, context, params)
+      const rates = await returnRatesOf(db, context.account.id, gateway, context.moment.today)
+      return { status: 200, body: returnRatesShape.write(rates, writingOf(context)) }
+    },
+  }),
   writeOperation({
     id: 'addGateway',
     method: 'POST',

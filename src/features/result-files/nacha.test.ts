@@ -161,6 +161,34 @@ describe('a return', () => {
   })
 })
 
+test('rates of returns are answered beside the limits of Nacha, over 60 days', async () => {
+  const { send, first, client, gateway, move } = await firm([115, 34.5, 10, 20, 30, 40, 50])
+  await send([
+    { trace: first.traces[0]!, code: 'R10', amountMinor: 11_500n },
+    { trace: first.traces[1]!, code: 'R03', amountMinor: 3_450n },
+    { trace: first.traces[2]!, code: 'R01', amountMinor: 1_000n },
+  ])
+  const path = `/v1/gateways/${gateway.gatewayID}/returns`
+  // 1 of 7: 14.29 %, 3 of 7: 42.86 %.
+  expect((await client.get(path)).body).toEqual({
+    From: '2026-11-08T00:00:00Z',
+    To: '2027-01-06T00:00:00Z',
+    Debits: 7,
+    Rates: [
+      { Kind: 'unauthorised', Count: 1, Percent: 14.29, Limit: 0.5 },
+      { Kind: 'administrative', Count: 1, Percent: 14.29, Limit: 3 },
+      { Kind: 'all', Count: 3, Percent: 42.86, Limit: 15 },
+    ],
+  })
+  await move('2027-03-06T12:00:00Z')
+  expect((await client.get(path)).body).toMatchObject({
+    Debits: 0,
+    Rates: [{ Percent: 0 }, { Percent: 0 }, { Percent: 0 }],
+  })
+  const [sandbox] = (await client.get('/v1/gateways')).body
+  expect((await client.get(`/v1/gateways/${sandbox.gatewayID}/returns`)).status).toBe(409)
+})
+
 describe('a correction', () => {
   const shown = async (client: { get(path: string): Promise<{ body: any }> }, id: number) =>
     (await client.get(`/v1/paymentmethods/${id}`)).body.BankAccount

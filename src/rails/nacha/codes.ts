@@ -10,6 +10,20 @@ const WITHOUT_FUNDS = ['R01', 'R09']
 
 export const isWithoutFunds = (code: string | null): boolean => code !== null && WITHOUT_FUNDS.includes(code)
 
+/** Kinds of returns whose rates Nacha bounds. */
+export const RATE_KINDS = ['unauthorised', 'administrative', 'all'] as const
+export type RateKind = (typeof RATE_KINDS)[number]
+
+const UNAUTHORISED = /^R(?:05|07|10|11|29|51)$/
+const ADMINISTRATIVE = /^R0[2-4]$/
+
+/** Returns the kinds of rates in which a debit counts that came back with a code; none where it did not, or without a code of ACH. */
+export function rateKindsOf(code: string | null): RateKind[] {
+  if (code === null || !/^R\d\d$/.test(code)) return []
+  if (UNAUTHORISED.test(code)) return ['unauthorised', 'all']
+  return ADMINISTRATIVE.test(code) ? ['administrative', 'all'] : ['all']
+}
+
 /** The parts of an account that a bank corrects; what is undefined stays as it is. */
 export interface AchCorrection {
   account?: string
