@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { CardNumber } from '../../src/kernel/card-number.ts'
+import { callOf } from '../../src/features/gateways/calls.testing.ts'
 import { addCard, CARDS } from '../../src/features/collection/shop.testing.ts'
 import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
@@ -41,6 +43,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   GatewayToken: { id: 'addGateway' },
   BatchToken: { id: 'addBatch' },
   SessionToken: { id: 'createCaptureSession' },
+  Token: { id: 'addGatewayToken' },
   captureSaleID: { id: 'createCaptureSession' },
   resultFileID: { id: 'addResultFile' },
   lineID: { id: 'answerResultLine' },
@@ -92,6 +95,23 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     await faulty('refused')
     reader.made.set('refundPayment 1', begun.body.refundID)
     await moveTo(reader.client, '2027-01-03')
+  },
+  addGatewayToken: async (reader) => {
+    // The gateway of the document keeps no cards; the sandbox does.
+    const [{ gatewayID }] = await reader.must('GET', '/v1/gateways', undefined)
+    const call = callOf({ accountId: reader.client.id, gatewayId: BigInt(gatewayID) })
+    const names = { nameOnCard: 'Ada', lastNameOnCard: 'Lovelace' }
+    const card = {
+      reference: 'brought',
+      number: new CardNumber(CARD),
+      cardType: 'Visa',
+      expiryMonth: 12,
+      ...names,
+    } as const
+    const stored = await service.calling.adapters.get('sandbox')?.storeCard?.(call, { ...card, expiryYear: 2030 })
+    if (stored?.kind !== 'stored') throw new Error(`stored, not ${stored?.kind}`)
+    reader.made.set('addGateway 1', gatewayID)
+    reader.made.set('addGatewayToken 1', stored.token)
   },
   submitBatch: addLineToBatch,
   releaseBatch: async (reader) => {

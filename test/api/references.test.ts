@@ -91,6 +91,7 @@ const ELSEWHERE: Record<string, string> = {
   'addTaxSetting rules[0].taxRuleID': 'a setting that is added has no rules yet, so they are added',
   'validateBankAccount BankAccount.EMandateToken': 'a check links nothing',
   'validateBankAccountByPut BankAccount.EMandateToken': 'the same by PUT',
+  'addGatewayToken Token': 'names nothing of the account: tried at a simulator of Stripe',
   'changeTerm packageID': 'the package stays: only its terms are looked for',
   'changeTerm packageCode': 'as before',
   'changeTerm packageVersionID': 'as before',
@@ -294,6 +295,11 @@ const RIGHT: Record<string, () => Promise<Sent> | Sent> = {
     },
   }),
   answerResultLine: () => ({ method: 'PUT', path: nextLine(), body: { customerID } }),
+  addGatewayToken: () => ({
+    method: 'POST',
+    path: '/v1/paymentmethods/gatewaytoken',
+    body: { customerID, Token: 'pm_1' },
+  }),
 }
 
 const entry = (list: string, target: object, amount = 'amountApplied') => ({ [list]: [{ ...target, [amount]: 1 }] })
