@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { CardNumber } from '../../src/kernel/card-number.ts'
-import { callOf } from '../../src/features/gateways/calls.testing.ts'
 import { addCard, CARDS } from '../../src/features/collection/shop.testing.ts'
 import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
 import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
-import { addResultFile, CARD, newSession, newSilentSale } from './world.ts'
+import { addResultFile, CARD, newSession, newSilentSale, storedBySandbox } from './world.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -98,20 +96,9 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
   },
   addGatewayToken: async (reader) => {
     // The gateway of the document keeps no cards; the sandbox does.
-    const [{ gatewayID }] = await reader.must('GET', '/v1/gateways', undefined)
-    const call = callOf({ accountId: reader.client.id, gatewayId: BigInt(gatewayID) })
-    const names = { nameOnCard: 'Ada', lastNameOnCard: 'Lovelace' }
-    const card = {
-      reference: 'brought',
-      number: new CardNumber(CARD),
-      cardType: 'Visa',
-      expiryMonth: 12,
-      ...names,
-    } as const
-    const stored = await service.calling.adapters.get('sandbox')?.storeCard?.(call, { ...card, expiryYear: 2030 })
-    if (stored?.kind !== 'stored') throw new Error(`stored, not ${stored?.kind}`)
+    const { gatewayID, Token } = await storedBySandbox(service, reader.client)
     reader.made.set('addGateway 1', gatewayID)
-    reader.made.set('addGatewayToken 1', stored.token)
+    reader.made.set('addGatewayToken 1', Token)
   },
   submitBatch: addLineToBatch,
   releaseBatch: async (reader) => {

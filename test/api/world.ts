@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { callOf } from '../../src/features/gateways/calls.testing.ts'
+import { CardNumber } from '../../src/kernel/card-number.ts'
 import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
 import { secondKeyOf, type TestClient, type TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
@@ -17,6 +20,8 @@ export interface World {
   /** Any identifier of this account, whatever it is of. */
   anyId: Identifier[]
   random: (below: number) => number
+  /** Has the sandbox keep one more card that no method stands for. */
+  storeCard: () => Promise<{ gatewayID: number; Token: string }>
 }
 
 /** The smallest PNG there is. */
@@ -210,6 +215,17 @@ async function grow(world: World, operations: readonly DocumentedOperation[]): P
     }
 }
 
+/** Has the sandbox of an account keep a card that no method stands for; returns its token there. */
+export async function storedBySandbox({ calling }: TestService, client: TestClient) {
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  const call = callOf({ accountId: client.id, gatewayId: BigInt(gatewayID) })
+  const facts = { cardType: 'Visa', expiryMonth: 12, expiryYear: 2030, nameOnCard: 'Ada', lastNameOnCard: 'L' } as const
+  const card = { reference: randomUUID(), number: new CardNumber(CARD), ...facts }
+  const stored = await calling.adapters.get('sandbox')?.storeCard?.(call, card)
+  if (stored?.kind !== 'stored') throw new Error(`stored, not ${stored?.kind}`)
+  return { gatewayID: gatewayID as number, Token: stored.token }
+}
+
 export async function makeWorld(
   service: TestService,
   operations: readonly DocumentedOperation[],
@@ -225,6 +241,7 @@ export async function makeWorld(
     foreignIds: new Map(),
     anyId: [],
     random: randomOf(hashOf(name)),
+    storeCard: () => storedBySandbox(service, client),
   }
   await seed(service, client)
   await harvest(world, operations)
@@ -544,6 +561,10 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const { path, entry } = await withComponent(world, 'metered')
     const subscriptionID = Number(path.split('/').at(-1))
     return { path: '/v1/usage', body: { Usage: [{ ...entry, subscriptionID, UsageKey: 'key' }] } }
+  },
+  addGatewayToken: async ({ client, storeCard }) => {
+    const { customerID } = await mustPost(client, '/v1/customers', { Name: 'Moved in', isCompany: true })
+    return { path: '/v1/paymentmethods/gatewaytoken', body: { customerID, ...(await storeCard()) } }
   },
   getEMandate: async ({ client }) => {
     const { Token } = await mustPost(client, '/v1/emandate', MANDATE)

@@ -21,7 +21,7 @@ const inputs = {
   Allocations: optional(allocationsIn(), SHARED.Allocations, undefined, ['allocations', 'LinkedAllocations']),
 } satisfies Properties
 
-const COMPUTED = ['paymentID', 'Status']
+const COMPUTED = ['paymentID', 'Status', 'transactionID']
 
 export const PaymentIn = withoutListWhereAutoApply(
   objectOf(whenLeftOut(inputs, { Memo: LEFT_OUT.cleared, Ref: LEFT_OUT.cleared }), {
