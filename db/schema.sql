@@ -1248,6 +1248,8 @@ create table gateways (
   return_rates_told jsonb,
   refused_at timestamp with time zone,
   refused_for text,
+  report_cursor text,
+  reports_asked_at timestamp with time zone,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
@@ -4217,6 +4219,24 @@ end $function$
 ;
 revoke all on function list_failovers from public;
 grant execute on function list_failovers to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_gateways_to_poll(types text[])
+ RETURNS TABLE(account_id bigint, gateway_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select g.account_id, g.gateway_id from gateways g join accounts a on a.account_id = g.account_id
+     where g.is_active and a.clock_at is null and g.type = any(types)
+       and (g.reports_asked_at is null or g.reports_asked_at <= moment('-5 minutes') or g.reports_asked_at > moment('10 minutes'))
+     order by g.reports_asked_at nulls first limit 100;
+end $function$
+;
+revoke all on function list_gateways_to_poll from public;
+grant execute on function list_gateways_to_poll to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_held_gateways()
  RETURNS TABLE(account_id bigint, gateway_id bigint, type text, held_for text, held_at timestamp with time zone)

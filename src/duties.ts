@@ -22,6 +22,7 @@ import { linesOfService } from './features/collection/line-hooks.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
 import { deleteOldReports } from './features/gateway-reports/queries.ts'
+import { pollDuty } from './features/gateway-reports/poll.ts'
 import { reportsDuty, reportsOfDay, sandboxReportsDuty } from './features/gateway-reports/work.ts'
 import { abandoningDuty, removalDuty } from './features/payment-methods/removal.ts'
 import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
@@ -153,6 +154,7 @@ export const workerDuties = (
     reportsDuty({ ...withUnapplied(about), linesOfService }),
     settlingDuty({ ...about, linesOfService }),
     sandboxReportsDuty(about),
+    pollDuty(about),
     refundsDuty(about),
     batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),

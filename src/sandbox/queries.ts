@@ -174,6 +174,20 @@ export const listReportsDue = (db: Queryable, account: AccountId, today: IsoDate
       from sandbox_reports where account_id = ${account} and sent_at is null and due_on <= ${today}
      order by due_on, sandbox_report_id limit ${limit}`)
 
+/** Lists reports of a book that are due, sent or not, behind one of them in the order in which they fall due. */
+export const listReportsBehind = (
+  db: Queryable,
+  { account, gatewayId }: Book,
+  today: IsoDate,
+  behind: { dueOn: IsoDate; id: Id },
+  limit: number,
+) =>
+  db.rows<SandboxReport>(sql`
+    select sandbox_report_id as "id", gateway_id as "gatewayId", report_type as "type", reference, due_on as "dueOn"
+      from sandbox_reports where account_id = ${account} and gateway_id = ${gatewayId} and due_on <= ${today}
+       and (due_on, sandbox_report_id) > (${behind.dueOn}::date, ${behind.id}::bigint)
+     order by due_on, sandbox_report_id limit ${limit}`)
+
 /** Finds the earliest day after another on which a report falls due that is not taken yet. */
 export const nextReportDay = async (db: Queryable, account: AccountId, after: IsoDate): Promise<IsoDate | null> =>
   (

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as waitFor } from 'node:timers/promises'
 import { addDays, type Instant, type IsoDate } from '../kernel/calendar.ts'
+import type { Id } from '../kernel/ids.ts'
 import type { CardNumber } from '../kernel/card-number.ts'
 import { instantOf } from '../kernel/zone.ts'
 import type { Database, Queryable } from '../platform/database/database.ts'
@@ -27,6 +28,7 @@ import {
   insertRefund,
   insertReport,
   listRefunds,
+  listReportsBehind,
   lockCharge,
   type NewCharge,
   type SandboxCard,
@@ -212,6 +214,13 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
         const read = db.reader(call.account)
         return shown(call, read, played ?? (await findCharge(read, call, reference)))
       }),
+
+    /** Lists what is due to be reported behind a place, which is that of the last one of an earlier list. */
+    listReports: (call: SandboxCall, behind: { dueOn: IsoDate; id: Id }, limit: number) =>
+      asked(call, async () => ({
+        kind: 'listed' as const,
+        reports: await listReportsBehind(db.reader(call.account), call, call.today, behind, limit),
+      })),
 
     refund: (call: SandboxCall, request: RefundRequest) => answered(call, () => refund(call, request)),
 

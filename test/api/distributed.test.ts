@@ -114,6 +114,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_failing_figures: 'records of all accounts that cannot be billed, as counts for /metrics',
   list_failover_notes: 'the command line lists what a failover has lost, of all accounts',
   list_failover_numbers: 'numbers are raised, account by account, where a failover has lost some',
+  list_gateways_to_poll: 'the worker asks which gateways have not been asked for their reports',
   list_held_gateways: 'the command line and the doctor list the gateways that are held',
   list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',

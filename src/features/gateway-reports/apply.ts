@@ -21,7 +21,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
-import { renewCards } from '../payment-methods/renew.ts'
+import { rejectLost, renewCards } from '../payment-methods/renew.ts'
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
@@ -211,9 +211,10 @@ async function cardReported(
 ): Promise<Verdict> {
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askStored?.(call, token))
   if (isUnanswered(answer)) return WAITS
-  if (answer.kind !== 'stored') return refused('The gateway reports a card that it does not keep any more.')
   const found = await deps.db.transaction(context.account.id, (tx) =>
-    renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer),
+    answer.kind === 'stored'
+      ? renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer)
+      : rejectLost(tx, context, gateway.id, token),
   )
   return found > 0 ? APPLIED : refused('The gateway reports a card of which no payment method is kept.')
 }

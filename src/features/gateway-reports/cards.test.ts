@@ -110,3 +110,23 @@ test('of the card of another account nothing is kept, and a method that is gone 
   ])
   expect(await other.updates()).toEqual([])
 })
+
+test('a card that was removed at its gateway is rejected, with the reason, and once', async () => {
+  const shop = await holder()
+  const { client } = shop
+  const [token = ''] = await shop.tokens()
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update sandbox_cards set removed_at = now() where account_id = ${client.id}`),
+  )
+  const before = (await shop.updates()).length
+  for (const id of ['gone', 'again']) await report(service, shop, { id, about: 'stored', reference: token })
+  await workAt(service, client)
+  const states = await service.db
+    .reader(client.id)
+    .rows<{ state: string }>(sql`select state from payment_methods where account_id = ${client.id}`)
+  expect(states).toEqual([{ state: 'rejected' }])
+  const updates = (await client.get('/v1/events?type=payment_method.updated')).body as any[]
+  expect(updates).toHaveLength(before + 1)
+  expect(updates.map(({ Reason }) => Reason)).toContain('The gateway does not keep the card any more.')
+  for (const kept of await keptReports(service, client)) expect(kept).toMatchObject({ isFinished: true, reason: null })
+})

@@ -179,15 +179,17 @@ async function lose(
   return refused(`Of what was taken back ${amount} is more than was received by payment ${charge.id}.`)
 }
 
-/** Rule: money that is won back pays what the payment had paid that was lost last. */
+/** Rule: money that is won back pays what the payment had paid that was lost by the change which it undoes, else by the last one. */
 async function win(
   tx: Transaction,
   context: RequestContext,
   applying: Applying,
-  { kind, reference, amountMinor, on }: ChargeChange,
+  { kind, reference, undoes, amountMinor, on }: ChargeChange,
 ): Promise<Verdict> {
   const { charge, applied } = applying
-  const lost = applied.findLast((one) => one.kind === 'returned' || one.kind === 'disputed')
+  const lost = applied.findLast(
+    (one) => (one.kind === 'returned' || one.kind === 'disputed') && (undoes === undefined || one.reference === undoes),
+  )
   const payment = lost?.paymentId == null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
   if (payment === undefined || amountMinor <= 0n)
     return refused(`A dispute of payment ${charge.id} was won, and none is known to be lost.`)

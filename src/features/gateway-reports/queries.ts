@@ -77,6 +77,12 @@ export const listKnownTokens = (db: Queryable, account: AccountId, gatewayId: Id
     select gateway_token as "token" from payment_methods
      where account_id = ${account} and gateway_id = ${gatewayId} and gateway_token = any(${arrayLiteral(tokens)}::text[])`)
 
+/** Lists gateways of some types whose reports were not asked for in the last five minutes, of all accounts that follow real time. */
+export const listGatewaysToPoll = (db: Queryable, types: readonly string[]) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", gateway_id as "id" from list_gateways_to_poll(${arrayLiteral(types)}::text[])`,
+  )
+
 /** The channel on which workers learn of reports. */
 export const REPORT_CHANNEL = 'gateway_report'
 

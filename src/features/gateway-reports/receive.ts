@@ -2,7 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { RealClock } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
-import type { Database, Queryable } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
@@ -48,25 +48,25 @@ export async function receiveReport(
   const realNow = instantOf(deps.realClock())
   const read = adapter.readReport?.({ ...whoseOf(account, gateway), settings }, raw, headers, realNow)
   if (read?.kind !== 'read' || !read.reports.every(isKeepable)) return false
-  await keepReports(deps.db, account.id, gateway.id, read.reports, realNow)
+  await keepReports(deps.db, { account: account.id, gatewayId: gateway.id, realNow }, read.reports)
   return true
 }
 
 /**
  * Keeps reports, all in one transaction and each once. Rule: what only bears a name that no row here has, or the token of a card that nobody here has,
- * is a stranger's, of whom nothing is kept.
+ * is a stranger's, of whom nothing is kept. `also` is written with them.
  */
-async function keepReports(
+export async function keepReports(
   db: Database,
-  account: AccountId,
-  gatewayId: Id,
+  { account, gatewayId, realNow }: { account: AccountId; gatewayId: Id; realNow: Instant },
   all: readonly GatewayReport[],
-  realNow: Instant,
+  also?: (tx: Transaction) => Promise<unknown>,
 ): Promise<void> {
-  const ours = await leaveStrangersOut(db.reader(account), account, gatewayId, all)
-  if (ours.length === 0) return
+  const ours = await leaveStrangersOut(db.reader(account), account, gatewayId, all.filter(isKeepable))
+  if (ours.length === 0 && !also) return
   await db.transaction(account, async (tx) => {
-    if (await insertGatewayReports(tx, gatewayId, ours, realNow)) await announceReport(tx)
+    await also?.(tx)
+    if (ours.length > 0 && (await insertGatewayReports(tx, gatewayId, ours, realNow))) await announceReport(tx)
   })
 }
 

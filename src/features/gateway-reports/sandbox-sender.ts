@@ -2,11 +2,10 @@ import { assert } from '../../kernel/assert.ts'
 import type { Account, Moment, RealClock } from '../../kernel/context.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { listReportsDue, type ReportType, type SandboxReport, updateReportSent } from '../../sandbox/queries.ts'
+import { listReportsDue, type SandboxReport, updateReportSent } from '../../sandbox/queries.ts'
 import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
-import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway } from '../gateways/queries.ts'
-import { nameOfCharge, sandboxReport } from '../gateways/sandbox.ts'
+import { sandboxReport, sandboxReportOf } from '../gateways/sandbox.ts'
 import { receiveReport } from './receive.ts'
 
 /** The sandbox as a sender: what is due in its book goes the way of any report, signed bytes and headers. */
@@ -14,14 +13,6 @@ import { receiveReport } from './receive.ts'
 type SenderDeps = GatewayDeps & { db: Database; realClock: RealClock }
 
 const A_LOOK = 100
-
-const ABOUT: Readonly<Record<ReportType, GatewayReport['about']>> = {
-  'charge.settled': 'charge',
-  'charge.returned': 'charge',
-  'charge.dispute_won': 'charge',
-  'refund.updated': 'refund',
-  'card.updated': 'stored',
-}
 
 /** Sends what the sandbox of an account has to report by a day. Killed in between, it sends the same report again, which is known by then. */
 export async function sendSandboxReports(deps: SenderDeps, account: Account, moment: Moment): Promise<void> {
@@ -34,13 +25,6 @@ export async function sendSandboxReports(deps: SenderDeps, account: Account, mom
     if (due.length < A_LOOK) return
   }
 }
-
-const sandboxReportOf = ({ id, type, reference }: SandboxReport): GatewayReport => ({
-  id: `sandbox-${id}`,
-  about: ABOUT[type],
-  reference,
-  ...(ABOUT[type] === 'charge' && { gatewayReference: nameOfCharge(reference) }),
-})
 
 async function send(deps: SenderDeps, account: Account, due: SandboxReport): Promise<void> {
   const gateway = await findGateway(deps.db.reader(account.id), account.id, due.gatewayId)

@@ -193,6 +193,19 @@ export async function replacePrimaries(
     on conflict (account_id, kind) do update set gateway_id = excluded.gateway_id returning 1`)
 }
 
+/** Claims the asking of a gateway for its reports: nobody else asks for five minutes. Returns the place to read on from; undefined where another has it. */
+export const claimPoll = (tx: Transaction, gatewayId: Id) =>
+  tx.first<{ cursor: string | null; createdAt: Instant }>(sql`
+    update gateways set reports_asked_at = moment()
+     where account_id = ${tx.account} and gateway_id = ${gatewayId}
+       and (reports_asked_at is null or reports_asked_at <= moment('-5 minutes') or reports_asked_at > moment('10 minutes'))
+ returning report_cursor as "cursor", created_at as "createdAt"`)
+
+export const noteCursor = (tx: Transaction, gatewayId: Id, cursor: string) =>
+  tx.rows(
+    sql`update gateways set report_cursor = ${cursor} where account_id = ${tx.account} and gateway_id = ${gatewayId}`,
+  )
+
 export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
   tx.rows(sql`delete from gateways where account_id = ${account} and gateway_id = ${id}`)
 

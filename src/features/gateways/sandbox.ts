@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import { accountRefusalOf } from '../../sandbox/conduct.ts'
+import type { ReportType, SandboxReport } from '../../sandbox/queries.ts'
 import {
   type ChargeView,
   isSignedReport,
@@ -116,6 +117,18 @@ export function sandboxAdapter(db: Database, keyedHash: (text: string) => Buffer
       const view = await sandbox.askRefund(callOf(call), reference)
       return view.kind === 'none' ? view : refundOutcomeOf(reference, view)
     },
+    listReports: async (call, { cursor, since }) => {
+      const [dueOn = '', id = '0'] = (cursor ?? since.slice(0, 10)).split('/')
+      const listed = await sandbox.listReports(callOf(call), { dueOn, id: BigInt(id) }, REPORTS_A_LOOK)
+      if (listed.kind !== 'listed') return listed
+      const last = listed.reports.at(-1)
+      return {
+        kind: 'listed',
+        reports: listed.reports.map(sandboxReportOf),
+        cursor: last ? `${last.dueOn}/${last.id}` : `${dueOn}/${id}`,
+        isMore: listed.reports.length === REPORTS_A_LOOK,
+      }
+    },
     readReport: (whose, raw, headers, realNow) => {
       const [id, stamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
         (name) => headers[name],
@@ -183,8 +196,26 @@ function reportsIn(whose: Whose, id: string, raw: Buffer): ReportsRead {
   }
 }
 
+const REPORTS_A_LOOK = 100
+
+const ABOUT_OF: Readonly<Record<ReportType, GatewayReport['about']>> = {
+  'charge.settled': 'charge',
+  'charge.returned': 'charge',
+  'charge.dispute_won': 'charge',
+  'refund.updated': 'refund',
+  'card.updated': 'stored',
+}
+
+/** Writes what stands in the book as a report, however it comes. */
+export const sandboxReportOf = ({ id, type, reference }: SandboxReport): GatewayReport => ({
+  id: `sandbox-${id}`,
+  about: ABOUT_OF[type],
+  reference,
+  ...(ABOUT_OF[type] === 'charge' && { gatewayReference: nameOfCharge(reference) }),
+})
+
 /** Returns the sandbox's name of a charge. */
-export const nameOfCharge = (reference: string): string => `sandbox-charge-${reference}`
+const nameOfCharge = (reference: string): string => `sandbox-charge-${reference}`
 
 function callOf({ settings: { LatencyMs, Fault }, accountId: account, ...call }: GatewayCall): SandboxCall {
   return {

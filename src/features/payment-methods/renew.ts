@@ -5,10 +5,17 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import type { StoredCard } from '../gateways/contract.ts'
 import { numberHash, type OnMethodChanged, openNumber, sealedNumber } from './actions.ts'
-import { listCardsByToken, lockMethod, type StoredMethod, updateBankAccount, updateCard } from './queries.ts'
+import {
+  listCardsByToken,
+  lockMethod,
+  type StoredMethod,
+  updateBankAccount,
+  updateCard,
+  updateMethodState,
+} from './queries.ts'
 import { recordMethod } from './record.ts'
 
-/** Cards that their gateway has changed on its own, because the bank issued the card anew; accounts that their bank corrects in answer to a debit. */
+/** Cards that their gateway has changed on its own, because the bank issued the card anew, or that it keeps no more; accounts that their bank corrects in answer to a debit. */
 
 const isAsStored = (method: StoredMethod, card: StoredCard): boolean =>
   method.gatewayToken === card.token &&
@@ -104,4 +111,22 @@ export async function correctBankAccount(
   ].filter((part) => part !== false)
   await recordMethod(tx, context, 'payment_method.updated', method.id, `${code}: ${was.join(', ')}.`)
   return after.numberHash
+}
+
+/** Rejects the cards whose token a gateway keeps no more: nothing can be charged to them. Returns how many methods have the token. */
+export async function rejectLost(
+  tx: Transaction,
+  context: RequestContext,
+  gatewayId: Id,
+  token: string,
+): Promise<number> {
+  const found = await listCardsByToken(tx, tx.account, gatewayId, [token])
+  for (const { id, customerId } of found) {
+    await lockCustomer(tx, tx.account, customerId)
+    const method = await lockMethod(tx, tx.account, id)
+    if (method === undefined || method.state === 'rejected') continue
+    await updateMethodState(tx, id, 'rejected')
+    await recordMethod(tx, context, 'payment_method.updated', id, 'The gateway does not keep the card any more.')
+  }
+  return found.length
 }

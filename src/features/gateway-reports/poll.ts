@@ -1,0 +1,82 @@
+import { type Account, momentOf, type Moment, type RealClock } from '../../kernel/context.ts'
+import type { Id } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import { AccountWork } from '../../platform/account-work.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { passOnOutage } from '../../platform/database/failures.ts'
+import type { Duty } from '../../platform/duty.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import { getAccount } from '../accounts/queries.ts'
+import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import type { ReportsListed, Unknown, NotSent } from '../gateways/contract.ts'
+import { claimPoll, findGateway, noteCursor } from '../gateways/queries.ts'
+import { isReady } from '../gateways/rules.ts'
+import { listGatewaysToPoll } from './queries.ts'
+import { keepReports } from './receive.ts'
+
+/** Asks gateways for their reports: no address of this service need be open to them, and requests of theirs only make it faster. */
+
+const LOOK_EVERY_MS = 60_000
+const GATEWAYS_A_LOOK = 100
+const ACCOUNTS_AT_ONCE = 8
+/** Looks at one gateway in a row, where each leaves more. */
+const LOOKS_MAX = 20
+
+type PollDeps = GatewayDeps & { db: Database; realClock: RealClock }
+
+/** Asks the gateways of accounts on real time every five minutes, whichever process does. */
+export function pollDuty(about: GatewayDeps): Duty {
+  const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
+  return {
+    name: 'polling gateways',
+    everyMs: LOOK_EVERY_MS,
+    overlaps: true,
+    run: async ({ db, log, realClock }, goOn) => {
+      const types = [...about.adapters.values()].filter(({ listReports }) => listReports).map(({ type }) => type)
+      const found = types.length === 0 ? [] : await listGatewaysToPoll(db.unscoped, types)
+      const begun = await atWork.each(found, async ({ account: accountId, id }) => {
+        goOn()
+        const account = await getAccount(db.reader(accountId), accountId)
+        await pollGateway({ ...about, db, realClock }, account, momentOf(account, realClock), id).catch(
+          (error: unknown) => {
+            passOnOutage(error)
+            log.error(
+              { err: errorFacts(error), account: String(accountId) },
+              'a gateway could not be asked for reports',
+            )
+          },
+        )
+      })
+      return begun < GATEWAYS_A_LOOK ? undefined : 'again'
+    },
+  }
+}
+
+/**
+ * Keeps what a gateway has to report since it was asked last; nothing where another process asks, or it is not enabled. Reports and the place up to which
+ * they were read are written together, so that none is missed by whoever dies, and one that is found twice is one.
+ */
+export async function pollGateway(deps: PollDeps, account: Account, moment: Moment, id: Id): Promise<void> {
+  const { db } = deps
+  const from = await db.transaction(account.id, (tx) => claimPoll(tx, id))
+  const gateway = from && (await findGateway(db.reader(account.id), account.id, id))
+  if (!from || !gateway || !isReady(gateway)) return
+  let { cursor } = from
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    const since = { cursor, since: from.createdAt }
+    const listed = await askGateway<ReportsListed | Unknown | NotSent>(
+      deps,
+      { account, moment },
+      gateway,
+      async (adapter, call) => (await adapter.listReports?.(call, since)) ?? { kind: 'unknown' },
+    )
+    if (listed.kind !== 'listed') return
+    const { cursor: next } = listed
+    const now = instantOf(deps.realClock())
+    await keepReports(db, { account: account.id, gatewayId: id, realNow: now }, listed.reports, (tx) =>
+      noteCursor(tx, id, next),
+    )
+    if (!listed.isMore || next === cursor) return
+    cursor = next
+  }
+}
