@@ -24,7 +24,12 @@ const ON_CLUSTER = ['test/cluster/**/*.test.ts']
 
 /** By hand, see `test/cluster/wide.ts`. Of upgrades, and of what goes by engine, the stage has tests of its own. */
 const WIDE = process.env['CLUSTER_WIDE'] !== undefined
-const ON_CLUSTER_WIDE = ['src/features/**/*.test.ts', 'test/api/**/*.test.ts', 'test/journeys/**/*.test.ts']
+const ON_CLUSTER_WIDE = [
+  ...ON_CLUSTER,
+  'src/features/**/*.test.ts',
+  'test/api/**/*.test.ts',
+  'test/journeys/**/*.test.ts',
+]
 
 /** Limits for machines with much other work: a test that hangs ends, one that is slow passes. */
 const PATIENCE = {

@@ -4,7 +4,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { call, keyed, runProgram, serve, type Serving, testFolder } from '../program/program.ts'
 import {
   addCitus,
+  addStandby,
   createDatabase,
+  freePorts,
   killNode,
   missingForCluster,
   type Node,
@@ -15,7 +17,7 @@ import {
   urlOf,
 } from './servers.ts'
 
-/** A worker and the coordinator that are killed, and shards that are moved, while callers pay: a cluster of its own, because every other test on it would stop as well. */
+/** A worker and the coordinator that are killed, and replaced by their standbys, and shards that are moved, while callers pay: a cluster of its own, because every other test on it would stop as well. */
 
 const MISSING = missingForCluster()
 const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
@@ -44,14 +46,16 @@ interface Trader {
 }
 
 test.skipIf(MISSING !== undefined)(
-  `while a worker and the coordinator are killed and shards move, who pays is served or refused, and nothing is lost or done twice${needs}`,
+  `while a worker and the coordinator are killed, standbys take their places and shards move, who pays is served or refused, and nothing is lost or done twice${needs}`,
   async () => {
     let isOver = false
     /** Answers that are neither success nor 503 with Retry-After. */
     const wrong = new Set<string>()
 
-    const cluster = await startCluster({ workers: 3 })
+    // What a standby has acknowledged is waited for, once there is one.
+    const cluster = await startCluster({ workers: 3, settings: { synchronous_commit: 'on' } })
     onTestFinished(() => stopCluster(cluster))
+    const [standbyPort] = (await freePorts(1)) as [number]
     await createDatabase(cluster, DATABASE)
     await addCitus({ ...cluster, workers: cluster.workers.slice(0, 2) }, DATABASE)
     const env = {
@@ -60,6 +64,7 @@ test.skipIf(MISSING !== undefined)(
       DATA_DIR: testFolder(),
     }
     expect(await runProgram(['distribute'], env)).toMatchObject({ code: 0, err: '' })
+    env.DATABASE_URL = env.DATABASE_URL.replace('/money', `,127.0.0.1:${standbyPort}/money`)
     const inDatabase = (statement: string) => onNode(cluster.coordinator, DATABASE, statement)
 
     const workerOf = async (account: number): Promise<number> =>
@@ -74,10 +79,13 @@ test.skipIf(MISSING !== undefined)(
     const trading = Promise.all(traders.flatMap((trader) => [trade(trader), look(trader)]))
     await workerKilled()
     await coordinatorKilled()
+    await coordinatorReplaced()
+    await workerReplaced()
     await workerAdded()
     isOver = true
     await trading
     await checkAll()
+    await commanded(traders[0] as Trader)
     await startedWithoutLogin()
 
     async function newTrader(): Promise<Trader> {
@@ -333,6 +341,35 @@ test.skipIf(MISSING !== undefined)(
       expect([...wrong]).toEqual([])
     }
 
+    /** Ends a server for good, once it has a synchronous standby, which then takes its place. */
+    async function replaced(node: Node, port?: number): Promise<Node> {
+      const standby = await addStandby(node, port)
+      onTestFinished(() => killNode(standby))
+      await untilAcknowledged(traders, 5)
+      await killNode(node)
+      await onNode(standby, 'postgres', 'select pg_promote()')
+      return standby
+    }
+
+    async function coordinatorReplaced(): Promise<void> {
+      cluster.coordinator = await replaced(cluster.coordinator, standbyPort)
+      await inDatabase(`select citus_set_coordinator_host('127.0.0.1', ${standbyPort})`)
+      expect(await untilAcknowledged(traders, 1)).toBeLessThan(BACK_MS)
+      expect([...wrong]).toEqual([])
+    }
+
+    async function workerReplaced(): Promise<void> {
+      const [worker, ...others] = cluster.workers as [Node, ...Node[]]
+      const standby = await replaced(worker)
+      await inDatabase(
+        `select citus_update_node(nodeid, '127.0.0.1', ${standby.port}) from pg_dist_node where nodeport = ${worker.port}`,
+      )
+      cluster.workers = [standby, ...others]
+      expect(await untilAcknowledged(traders, 1)).toBeLessThan(BACK_MS)
+      expect(await doctorOf(standby)).toMatchObject({ State: 'ok' })
+      expect([...wrong]).toEqual([])
+    }
+
     async function workerAdded(): Promise<void> {
       const added = cluster.workers.at(-1) as Node
       await onNode(added, DATABASE, 'create extension citus')
@@ -376,6 +413,40 @@ test.skipIf(MISSING !== undefined)(
         expect(lost).toEqual([])
       }
       expect(await runProgram(['verify'], env)).toMatchObject({ code: 0, err: '' })
+    }
+
+    /** Whoever operates the cluster asks and orders as on one server. */
+    async function commanded({ account, key: secret }: Trader): Promise<void> {
+      const run = async (...words: string[]) => {
+        const { code, out, err } = await runProgram([...words, '--json'], env)
+        expect([words, code, err]).toEqual([words, 0, ''])
+        return JSON.parse(out)
+      }
+      const of = ['--account', String(account)]
+      const gateway = { GatewayType: 'manual', FriendlyName: 'By hand' }
+      expect((await call(service, { account, key: secret }, '/v1/gateways', gateway)).status).toBe(201)
+      const [added] = await Promise.all([
+        run('key', 'create', ...of),
+        run('account', 'list'),
+        run('processes'),
+        run('running'),
+        run('log', 'debug', '--for', '1'),
+        run('encryption', 'rotate'),
+        run('seal', 'renew'),
+        run('mail', 'status'),
+        run('billing', 'run', ...of),
+      ])
+      await run('key', 'set', String(added.ApiKeyID), '--strict', ...of)
+      await run('key', 'revoke', String(added.ApiKeyID), ...of)
+      expect((await run('key', 'list', ...of)).map(({ Revoked }: any) => Revoked !== null)).toEqual([false, true])
+      const numbers = ['--numbers', `${account}=5000`, '--credit-numbers', `${account}=6000`]
+      expect(await run('after-failover', '--lossy', '--skip', '1000', ...numbers)).toMatchObject({ Lossy: true })
+      const released = await run('gateway', 'release', '--anyway')
+      expect(released.map(({ WasHeldFor }: any) => WasHeldFor)).toEqual(['failover'])
+      const { customerID } = traders[0] as Trader
+      const sent = { customerID, Charges: [{ UnitCostEx: 10 }] }
+      const { status, body } = await call(service, { account, key: secret }, '/v1/invoices', sent)
+      expect([status, body.invoiceNum]).toEqual([201, 5000])
     }
 
     async function doctorOf({ port }: Node): Promise<unknown> {

@@ -1,15 +1,12 @@
-import { afterAll, expect } from 'vitest'
-import { keepExecuted, notedStatements, WIDE } from './wide.ts'
+import { join } from 'node:path'
+import { expect, inject } from 'vitest'
+import { noteStatements } from './noting.js'
+import { fileOf } from './wide.ts'
 
-/** Set up for each test file on a cluster: in the wide form, keeps what it executes. */
+/** Set up for each test file on a cluster: keeps what it executes. Statements that are judged one by one do not count. */
 
-const root = new URL('../../', import.meta.url).pathname
+const JUDGE = 'test/cluster/statements.test.ts'
 
-const folder = WIDE
-if (folder !== undefined) {
-  const sent = notedStatements()
-  afterAll(() => {
-    keepExecuted(folder, (expect.getState().testPath ?? '').replace(root, ''), sent)
-    sent.clear()
-  })
-}
+const folder = inject('executed')
+const file = fileOf(expect.getState().testPath ?? '')
+noteStatements(folder === undefined || file === JUDGE ? undefined : join(folder, file.replaceAll('/', '.')))

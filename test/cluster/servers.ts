@@ -90,7 +90,7 @@ function unpackPrograms(folder: string): string {
 }
 
 /** Returns ports that are free now, each another one. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))
   const ports = servers.map((server) => (server.address() as { port: number }).port)
@@ -179,6 +179,21 @@ export async function startNode(node: Node): Promise<void> {
     if (await onNode(node, 'postgres', 'select').catch(() => undefined)) return
     await delay(50)
   }
+}
+
+/** Makes a synchronous standby of a server that runs, and starts it; `given` is its port, if that is known before. */
+export async function addStandby(node: Node, given?: number): Promise<Node> {
+  const port = given ?? ((await freePorts(1)) as [number])[0]
+  const standby = { ...node, folder: `${node.folder}-standby`, port }
+  mustRun(
+    join(node.programs, 'pg_basebackup'),
+    ['-d', urlOf(node, 'postgres'), '-D', standby.folder, '-R', '-c', 'fast', '--no-sync', '--no-verify-checksums'],
+    asUserOf(node.folder),
+  )
+  await startNode(standby)
+  await onNode(node, 'postgres', `alter system set synchronous_standby_names = '*'`)
+  await onNode(node, 'postgres', 'select pg_reload_conf()')
+  return standby
 }
 
 /** Ends a server and all its connections at once, as if its machine lost its power. */

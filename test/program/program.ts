@@ -32,6 +32,13 @@ export function startProgram(args: readonly string[], env: Env): Running {
   return startProcess(process.execPath, [join(ROOT, 'bin', 'perennial.js'), ...args], env)
 }
 
+/** On a cluster what programs execute is noted, see `cluster/noting.js`. */
+function noted(): Env {
+  const folder = inject('executed')
+  if (folder === undefined) return {}
+  return { NOTE_STATEMENTS: folder, NODE_OPTIONS: `--import ${new URL('../cluster/noting.js', import.meta.url).href}` }
+}
+
 /** Starts a process that ends with its test at the latest; tests that run at once hand in their own `atEnd`. */
 export function startProcess(
   command: string,
@@ -48,6 +55,7 @@ export function startProcess(
       HOST: '127.0.0.1',
       PORT: '0',
       DRAIN_SECONDS: '0',
+      ...noted(),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,1 @@
+export function noteStatements(file: string | undefined): void
