@@ -306,6 +306,7 @@ export const UNRECORDED: Record<string, string> = {
   releaseBatch: 'the demo has one key, and four eyes need two',
   listBillingFailures: 'nothing of the demo fails to be billed',
   addGatewayToken: 'the demo has no card that others stored',
+  getGatewayReturns: 'the demo has no gateway of ACH',
 }
 
 const JANUARY = { from: '2027-01-01', to: '2027-01-31' }
