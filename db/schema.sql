@@ -1858,6 +1858,7 @@ create table payment_batches (
   passed_for date,
   file_day date,
   file_of_day smallint,
+  sent_company text,
   constraint payment_batches_pkey PRIMARY KEY (account_id, batch_id),
   constraint payment_batches_by_token UNIQUE (account_id, token),
   constraint payment_batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),

@@ -4,7 +4,7 @@ import { lastMoment } from '../../kernel/batch-days.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { askGateway, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
+import { askGateway, daysOfBatches, type GatewayDeps, settingsOf } from '../gateways/call.ts'
 import type {
   BatchFile,
   BatchToBuild,
@@ -143,7 +143,7 @@ async function finish(
   if (batch?.state !== 'build' || isAwaitingRelease(batch)) return false
   switch (handed.kind) {
     case 'handed':
-      await writeSubmitted(tx, context, deps, batch, readied, handed)
+      await writeSubmitted(tx, context, deps, { batch, gateway, readied }, handed)
       return false
     case 'refused':
       if (handed.lines.length > 0 || handed.reason === undefined)
@@ -174,11 +174,11 @@ async function writeSubmitted(
   tx: Transaction,
   context: RequestContext,
   deps: BuildDeps,
-  batch: Batch,
-  { methods }: Readied,
+  { batch, gateway, readied: { methods } }: Omit<Finishing, 'handed'>,
   { file, traces }: Extract<Handed, { kind: 'handed' }>,
 ): Promise<void> {
-  await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file))
+  const company = gatewayFactsOf(gateway.type).nachaCompany?.(settingsOf(deps.envelope, tx.account, gateway))
+  await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file), company)
   const lines = await listLines(tx, tx.account, batch.id)
   const sent = lines.map(({ id }) => {
     const method = methods.get(id)

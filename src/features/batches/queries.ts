@@ -157,15 +157,17 @@ export const updateBatch = (tx: Transaction, row: Batch) =>
       released_at = ${row.releasedAt}, attempts = 0, ${LET_GO}
      where account_id = ${tx.account} and batch_id = ${row.id}`)
 
-/** Writes that a batch was handed over: what went to the gateway, and its file. */
+/** Writes that a batch was handed over: what went to the gateway, its file, and the company by which the bank names it in its answers. */
 export const updateSubmitted = (
   tx: Transaction,
   { id, lineCount, totalMinor }: Batch,
   file: { sealed: Buffer; name: string; mediaType: string; sha256: Buffer } | null,
+  company: string | null = null,
 ) =>
   tx.rows(sql`
     update payment_batches set state = 'submitted', sent_count = ${lineCount}, sent_minor = ${totalMinor}, sealed_file = ${file?.sealed ?? null},
-      file_name = ${file?.name ?? null}, file_type = ${file?.mediaType ?? null}, file_sha256 = ${file?.sha256 ?? null}, ${LET_GO}
+      file_name = ${file?.name ?? null}, file_type = ${file?.mediaType ?? null}, file_sha256 = ${file?.sha256 ?? null},
+      sent_company = ${company}, ${LET_GO}
      where account_id = ${tx.account} and batch_id = ${id}`)
 
 export const updateState = (tx: Transaction, id: Id, state: BatchState, buildError: string | null = null) =>

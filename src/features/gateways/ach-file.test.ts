@@ -171,6 +171,8 @@ describe('Settings', () => {
 
   test.each([
     ['CompanyName', 'Seventeen letters'],
+    // 17 letters with those that stand for the umlaut.
+    ['CompanyName', 'Café & Söhne LLC'],
     ['CompanyName', '日本'],
     ['CompanyName', '--'],
     ['CompanyID', '12345678901'],
@@ -182,6 +184,7 @@ describe('Settings', () => {
     ['OriginID', '12 45'],
     ['OriginName', 'x'.repeat(24)],
     ['EntryDescription', 'elevenchars'],
+    ['EntryDescription', 'Abogebührn'],
     ['EntryDescription', 'Retry Pymt'],
     ['EntryDescription', 'REVERSAL'],
     ['isPurchase', 'maybe'],
@@ -191,6 +194,7 @@ describe('Settings', () => {
     ['OffsetAccount', '12 34'],
     ['SettleAfterDays', -1],
     ['LeadDays', 31],
+    ['SubmitDays', 3],
     ['CutOff', '24:00'],
   ])('refuse %s of %j by name, without the value', (name, value) => {
     const found = problemsOf({ [name]: value as string })

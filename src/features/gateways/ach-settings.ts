@@ -11,11 +11,16 @@ const COMPANY_NAME_MAX = 16
 const BANK_NAME_MAX = 23
 const DESCRIPTION_MAX = 10
 
-const name = (max: number) =>
-  text({
-    max,
-    check: (value) => (isAchLegible(value, max) ? undefined : 'must have letters or digits that NACHA files carry'),
-  })
+/** Returns what is wrong with a text by the characters that stand for it in files: an umlaut is two. */
+function problemOfName(value: string, max: number): string | undefined {
+  if (!isAchLegible(value, max)) return 'must have letters or digits that NACHA files carry'
+  const { length } = achText(value, Infinity)
+  return length > max
+    ? `must have at most ${max} characters as NACHA files carry it, and has ${length} there`
+    : undefined
+}
+
+const name = (max: number) => text({ max, check: (value) => problemOfName(value, max) })
 
 const routing = () =>
   text({
@@ -38,7 +43,8 @@ const description = () =>
   text({
     max: DESCRIPTION_MAX,
     check: (value) => {
-      if (!isAchLegible(value, DESCRIPTION_MAX)) return 'must have letters or digits that NACHA files carry'
+      const problem = problemOfName(value, DESCRIPTION_MAX)
+      if (problem !== undefined) return problem
       return RESERVED.includes(achText(value, DESCRIPTION_MAX))
         ? `must not be ${RESERVED.join(' or ')}, which Nacha reserves`
         : undefined
@@ -46,6 +52,9 @@ const description = () =>
   })
 
 export const DEFAULT_CLASSES = ['PPD', 'WEB'] as const
+
+/** Bank days of batches unless the Settings name others. Banks want a file on the day before its debits, hours before the window of the Federal Reserve closes. */
+export const ACH_DAYS = { leadDays: 2, submitDays: 1 }
 
 export const ACH_SETTINGS = {
   CompanyName: optional(name(COMPANY_NAME_MAX)),
@@ -69,8 +78,15 @@ export const ACH_SETTINGS = {
   SettleAfterDays: optional(whole(0, 90)),
 } satisfies Properties
 
-/** Returns which of the two Settings of a balanced file is missing beside the other. */
-export function achSettingsProblem({ OffsetRouting, OffsetAccount }: Readonly<Record<string, unknown>>) {
+/** Returns which Setting does not fit the others: one of a balanced file alone, or a last day for files before the day on which debits enter them. */
+export function achSettingsProblem({
+  OffsetRouting,
+  OffsetAccount,
+  LeadDays,
+  SubmitDays,
+}: Readonly<Record<string, unknown>>) {
+  if (Number(SubmitDays ?? ACH_DAYS.submitDays) > Number(LeadDays ?? ACH_DAYS.leadDays))
+    return { name: 'SubmitDays', message: 'must be at most LeadDays, when debits enter their batch' }
   if ((OffsetRouting == null) === (OffsetAccount == null)) return undefined
   const missing = OffsetRouting == null ? 'OffsetRouting' : 'OffsetAccount'
   return { name: missing, message: 'is missing: OffsetRouting and OffsetAccount are set both or neither' }

@@ -4,7 +4,7 @@ import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
-import { ACH_SETTINGS, achSettings, achSettingsProblem } from './ach-settings.ts'
+import { ACH_DAYS, ACH_SETTINGS, achSettings, achSettingsProblem } from './ach-settings.ts'
 import { SEPA_SETTINGS } from './sepa-settings.ts'
 import { STRIPE_SETTINGS } from './stripe-settings.ts'
 
@@ -170,8 +170,7 @@ export const ACH_FILE: GatewayFacts = {
   countsFiles: true,
   boundsRepeats: true,
   nachaCompany: (settings) => achSettings(settings).company.id,
-  // Banks want a file on the day before its debits, hours before the window of the Federal Reserve closes.
-  batches: { calendar: 'fed', leadDays: 2, submitDays: 1, cutOff: '14:00' },
+  batches: { calendar: 'fed', ...ACH_DAYS, cutOff: '14:00' },
 }
 
 /** Cards by Stripe. */

@@ -11,6 +11,8 @@ import { pastedNumber, pastedWithHyphens } from '../../kernel/pasted-numbers.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import type { Problems } from '../../kernel/fault.ts'
 import type { BankKind } from '../../kernel/rails.ts'
+import { isAchLegible } from '../../rails/nacha/characters.ts'
+import { HOLDER_MAX } from '../../rails/nacha/write.ts'
 import { isSepaLegible } from '../../rails/sepa/characters.ts'
 import { lastDayOf } from './rules.ts'
 import type { BankAccountBody, CardMethodBody } from './wire.ts'
@@ -96,6 +98,8 @@ function plainAccount(kind: 'debit_order' | 'ach', body: Body, note: Note): Chec
   const [shape, rule] = ACCOUNT_NUMBER[kind]
   if (number == null) note('AccountNumber', 'required', `is required for ${kind}.`)
   else if (!shape.test(number)) note('AccountNumber', 'account_number_invalid', `${rule}.`)
+  if (kind === 'ach' && body.AccountHolder !== undefined && !isAchLegible(body.AccountHolder, HOLDER_MAX))
+    note('AccountHolder', 'holder_unreadable', 'must have letters or digits that ACH carries.')
   if (kind === 'ach' && routing == null) note('RoutingNumber', 'required', 'is required for ach.')
   if (kind === 'ach' && routing != null && !isRoutingNumber(routing))
     note(

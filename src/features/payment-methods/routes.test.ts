@@ -297,6 +297,7 @@ describe('a bank account', () => {
     [{ ...DEBIT_ORDER, AccountType: 'Gold' }, ['unknown_word BankAccount.AccountType']],
     [{ ...DEBIT_ORDER, AccountHolder: 'x'.repeat(71) }, ['too_long BankAccount.AccountHolder']],
     [{ ...DEBIT_ORDER, AccountHolder: '4242 4242 4242 4242' }, ['card_number_misplaced BankAccount.AccountHolder']],
+    [{ ...ACH, AccountHolder: '日本' }, ['holder_unreadable BankAccount.AccountHolder']],
     [{ ...ACH, RoutingNumber: '011000016' }, ['routing_number_invalid BankAccount.RoutingNumber']],
     [
       { ...ACH, RoutingNumber: undefined, BranchCode: '250655' },

@@ -69,6 +69,7 @@ describe('a payment that', () => {
     const asReturn = { ...waiting, ...failed, result: 'failed' as const, return: one }
     expect(verdictOn(asCredit, { isCredit: true, on, fileId: FILE })).toBe(verdict)
     expect(verdictOn(asReturn, { isCredit: false, on, fileId: FILE })).toBe(verdict)
+    expect(verdictOn(asReturn, { isCredit: false, on, fileId: FILE, isOther: true })).toBe('listed')
   })
 })
 

@@ -49,13 +49,16 @@ export function stateOfPayment(payment: SentPayment): PaymentState {
 /** `changes` the payment: settles it, fails it or takes its money back. `passed`: the ledger has it already. `again`: it is the one kept. */
 export type BookingVerdict = 'changes' | 'passed' | 'again' | 'listed'
 
-/** Decides on a booking of a payment. Rule: the table of one credit and one return; one more beside a kept one waits for a person. */
+/**
+ * Decides on a booking of a payment. Rule: the table of one credit and one return; one more beside a kept one waits for a person. With `isOther` its
+ * bank's reference shows that it is not the kept one, whatever its day.
+ */
 export function verdictOn(
   payment: SentPayment,
-  { isCredit, on, fileId }: { isCredit: boolean; on: IsoDate; fileId: Id },
+  { isCredit, on, fileId, isOther = false }: { isCredit: boolean; on: IsoDate; fileId: Id; isOther?: boolean },
 ): BookingVerdict {
   const kept = isCredit ? payment.credit : payment.return
-  if (kept !== null) return kept.on === on && kept.fileId !== fileId ? 'again' : 'listed'
+  if (kept !== null) return !isOther && kept.on === on && kept.fileId !== fileId ? 'again' : 'listed'
   switch (stateOfPayment(payment)) {
     case 'waits':
       return 'changes'

@@ -67,6 +67,12 @@ export const listByTrace = (db: Queryable, account: AccountId, gatewayId: Id, tr
         where l.account_id = ${account} and l.sent_trace = asked.trace
         order by b.batch_id desc limit 1) found`)
 
+/** Lists the companies, in capitals, under which files of a gateway have left. */
+export const listSentCompanies = (db: Queryable, account: AccountId, gatewayId: Id) =>
+  db.values<string>(sql`
+    select distinct b.sent_company as "company" from payment_batches b
+     where b.account_id = ${account} and b.gateway_id = ${gatewayId} and b.sent_company is not null`)
+
 /** Lists the customers of payments, whose locks come before what is read of the payments. */
 export const listCustomersOfPayments = (tx: Transaction, ids: readonly Id[]): Promise<CustomerId[]> =>
   tx.values<CustomerId>(sql`

@@ -22,7 +22,7 @@ async function firm(amounts: readonly number[] = [115, 34.5]) {
   const gateway = await must('post', '/v1/gateways', { GatewayType: 'ach-file', isPrimary: true, Settings: COMPANY })
   const debit = async (
     ActionDate: string,
-    lines: readonly { Amount: number; customerID: number; paymentMethodID: number }[],
+    lines: readonly { Amount: number; customerID: number; paymentMethodID: number; PaymentApplied?: object[] }[],
   ) => {
     const { BatchToken } = await must('post', '/v1/batches', {
       CurrencyCode: 'USD',
@@ -32,7 +32,13 @@ async function firm(amounts: readonly number[] = [115, 34.5]) {
     const paymentIDs: number[] = []
     for (const line of lines)
       paymentIDs.push(
-        (await must('post', '/v1/batches/payments', { BatchToken, ...line, isAutoApply: true })).paymentID,
+        (
+          await must('post', '/v1/batches/payments', {
+            BatchToken,
+            isAutoApply: line.PaymentApplied === undefined,
+            ...line,
+          })
+        ).paymentID,
       )
     await must('put', '/v1/batches/submit', { BatchToken, ActionDate })
     await buildAll(service, linesOfService)
@@ -130,7 +136,11 @@ describe('a return', () => {
 
   test.each<[string, Partial<AnsweredEntry>, object]>([
     ['of another amount', { amountMinor: 11_501n }, { Kind: 'return', Amount: 115.01, Code: 'R01' }],
-    ['with the reference of another debit', { reference: 'P1-999' }, { Kind: 'return', Code: 'R01' }],
+    [
+      'with the reference of another debit',
+      { reference: 'P1-999', text: 'CALL US' },
+      { Kind: 'return', Code: 'R01', Reference: expect.stringMatching(/^P1-999 09101298\d{7} CALL US$/) },
+    ],
     ['that banks dispute', { code: 'R61' }, { Kind: 'other', Code: 'R61' }],
     ['of a sanction', { code: 'R90' }, { Kind: 'other', Code: 'R90' }],
     ['of a credit', { transactionCode: '21' }, { Kind: 'return', Code: 'R01' }],
@@ -187,6 +197,20 @@ test('rates of returns are answered beside the limits of Nacha, over 60 days', a
   })
   const [sandbox] = (await client.get('/v1/gateways')).body
   expect((await client.get(`/v1/gateways/${sandbox.gatewayID}/returns`)).status).toBe(409)
+})
+
+test('a second return of the same day in another file waits, and the bank is answered whatever the CompanyID is by now', async () => {
+  const { send, first, linesOf, client, gateway } = await firm([115])
+  const Settings = { CompanyID: '9999999999' }
+  expect((await client.put(`/v1/gateways/${gateway.gatewayID}`, { Settings })).status).toBe(204)
+  const entry = { trace: first.traces[0]!, amountMinor: 11_500n, reference: `P${client.id}-${first.paymentIDs[0]}` }
+  const applied = await send([{ ...entry, code: 'R98', ownTrace: '081000210000103' }])
+  expect(applied.body).toMatchObject({ Matched: 1, Applied: 1, OtherAccounts: 0 })
+  const { body } = await send([{ ...entry, code: 'R10', ownTrace: '081000210000301' }])
+  expect(body).toMatchObject({ Matched: 0, Applied: 0, AlreadyKnown: 0, Unmatched: 1 })
+  expect(await linesOf(body.resultFileID)).toMatchObject([
+    { Kind: 'return', Code: 'R10', State: 'open', paymentID: first.paymentIDs[0] },
+  ])
 })
 
 describe('a correction', () => {
@@ -445,5 +469,16 @@ describe('a debit that comes back for want of funds', () => {
     expect(await round('R23')).toMatch(/PPDSUBSCRIPTN/)
     expect(await invoice()).toMatchObject({ Balance: 50, NumTries: 1, NextTryDate: null })
     expect(await round('R23')).toBeUndefined()
+  })
+
+  test('ends the tries of the service also where its line was by hand', async () => {
+    const { round, invoice, invoiceID, debit, send, move, payers } = await dunned()
+    const [{ customerID, paymentMethodID }] = payers as [(typeof payers)[number]]
+    const PaymentApplied = [{ invoiceID, amountApplied: 20 }]
+    const byHand = await debit('2027-01-08', [{ customerID, paymentMethodID, Amount: 20, PaymentApplied }])
+    await move('2027-01-11T12:00:00Z')
+    await send([{ trace: byHand.traces[0]!, code: 'R08', amountMinor: 2_000n }], { day: '270111' })
+    expect(await invoice()).toMatchObject({ Balance: 50, NextTryDate: null })
+    expect(await round('R01')).toBeUndefined()
   })
 })

@@ -10,6 +10,8 @@ export interface AnsweredEntry {
   amountMinor?: bigint
   reference?: string
   corrected?: string
+  /** Of the bank, at a return. */
+  text?: string
   transactionCode?: string
   /** Of the entry itself. */
   ownTrace?: string
@@ -47,6 +49,7 @@ export function answerFile(
         amountMinor = 0n,
         reference = '',
         corrected = '',
+        text = '',
         transactionCode = isChange ? '21' : '26',
       } = entry
       const ownTrace = entry.ownTrace ?? traceOf('081000210', BigInt(day) * 10n + BigInt(number), (index % 999) + 1)
@@ -54,7 +57,7 @@ export function answerFile(
         `6${transactionCode}${ROUTING}${'5654221'.padEnd(17)}${digits(amountMinor, 10)}${reference.padEnd(15)}${'ADA LOVELACE'.padEnd(22)}  1${ownTrace}`,
         isChange
           ? `798${code}${trace}${' '.repeat(6)}08100021${corrected.padEnd(29)}${' '.repeat(15)}${ownTrace}`
-          : `799${code}${trace}${' '.repeat(6)}08100021${' '.repeat(44)}${ownTrace}`,
+          : `799${code}${trace}${' '.repeat(6)}08100021${text.padEnd(44)}${ownTrace}`,
       )
       ownHash += BigInt(bankOf(ROUTING))
       if (transactionCode.slice(1) >= '5') ownDebits += amountMinor

@@ -11,7 +11,7 @@ import { settingsOf } from '../gateways/call.ts'
 import type { GatewayFacts } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import type { ResultDeps } from './deps.ts'
-import { listByTrace, type TracedPayment } from './match-queries.ts'
+import { listByTrace, listSentCompanies, type TracedPayment } from './match-queries.ts'
 
 /**
  * NACHA files of banks, as lines: returns become parts that name the payment whose trace they have, so that all rules of bookings hold for them;
@@ -53,12 +53,17 @@ export async function checkNacha(
   bytes: Buffer,
 ): Promise<CheckedFileOfBank> {
   const file = await readWhole(bytes, deps.about?.gone)
-  const company = companyOf(settingsOf(deps.envelope, account, gateway))
-  const ours = file.batches.filter(({ companyId }) => companyId.toUpperCase() === company)
+  const db = deps.db.reader(account)
+  // The Settings may have changed since debits left: their answers have the company of then.
+  const companies = [
+    companyOf(settingsOf(deps.envelope, account, gateway)),
+    ...(await listSentCompanies(db, account, gateway.id)),
+  ]
+  const ours = file.batches.filter(({ companyId }) => companies.includes(companyId.toUpperCase()))
   if (ours.length === 0 && file.batches.length > 0)
     throw conflict('other_account', 'No batch of the file is of the CompanyID of the gateway.', 'gatewayID')
   const entries = ours.flatMap((batch) => batch.entries)
-  const payments = await paymentsOf(deps.db.reader(account), account, gateway.id, entries)
+  const payments = await paymentsOf(db, account, gateway.id, entries)
   return {
     format: 'nacha',
     otherAccounts: file.batches.length - ours.length,

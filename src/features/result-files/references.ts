@@ -54,7 +54,9 @@ function ownReferenceOf(line: Exclude<ResultLine, { kind: 'over' }>, kind: LineK
   const { endToEnd, instruction, paymentInformation, message } = line.references
   const named = endToEnd ?? instruction ?? paymentInformation ?? message
   const text = line.kind === 'part' ? line.text : null
-  return kind === 'return' ? (named ?? text) : (text ?? named)
+  // Of a bank that names debits by its own traces, the text has our reference as it is written, and the trace.
+  const isByText = kind !== 'return' || (line.kind === 'part' && line.isReferenceUnique)
+  return isByText ? (text ?? named) : (named ?? text)
 }
 
 /** Digits of an invoice's number; longer ones are accounts and references. */

@@ -123,7 +123,8 @@ function decisionOnNamed(line: PartLine, kind: LineKind, payment: SentPayment, f
   const { on } = line.entry
   const fits = (amount === null || isAmountOf(amount, payment)) && on !== null && on >= payment.actionDate
   if (!fits) return listed(kind, payment, line.code)
-  const verdict = verdictOn(payment, { isCredit, on, fileId })
+  // One that its reference makes known never comes here.
+  const verdict = verdictOn(payment, { isCredit, on, fileId, isOther: line.isReferenceUnique === true })
   if (verdict === 'listed') return listed(isCredit ? 'credit' : 'return', payment, line.code)
   if (verdict === 'again') return { kind: 'again', payment }
   const difference = differenceOf(line.amount, payment, isCredit)

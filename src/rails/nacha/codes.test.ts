@@ -7,6 +7,8 @@ import { correctionOf, isBetweenBanks, isWithoutFunds } from './codes.ts'
 
 test.each([
   ['C01', ' 1918171614 ', { account: '1918171614' }],
+  ['C01', '61 002', { account: '61002' }],
+  ['C03', '081000210 61 002', { routing: '081000210', account: '61002' }],
   ['C02', '081000210', { routing: '081000210' }],
   ['C03', '0810002101918171614', { routing: '081000210', account: '1918171614' }],
   ['C05', '37', { isSavings: true }],
@@ -15,7 +17,6 @@ test.each([
   ['C07', '081000210191817161432', { routing: '081000210', account: '1918171614', isSavings: true }],
   // No account, one that does not check, one of neither checking nor savings, and what corrects something else.
   ['C01', '', undefined],
-  ['C01', '19 18', undefined],
   ['C02', '081000211', undefined],
   ['C03', '081000210', undefined],
   ['C06', '37', undefined],

@@ -65,7 +65,9 @@ function partsOf(
 export function correctionOf(code: string, corrected: string): AchCorrection | undefined {
   const parts = partsOf(code, corrected.trim())
   if (!parts) return undefined
-  const { account, routing, transactionCode } = parts
+  const { routing, transactionCode } = parts
+  // Banks group digits by blanks, as people do.
+  const account = parts.account?.replaceAll(' ', '')
   if (account !== undefined && !/^[A-Za-z0-9-]{1,17}$/.test(account)) return undefined
   if (routing !== undefined && !isRoutingNumber(routing)) return undefined
   if (transactionCode !== undefined && !/^[23]\d$/.test(transactionCode)) return undefined

@@ -76,7 +76,7 @@ describe('a file', () => {
     [
       'an amount in words',
       withLine(3, LINES[2]!.replace('0000011500', '000001150O')),
-      'Line 3, amount: amount is not a number.',
+      'Line 3, amount: it is not a number.',
     ],
     [
       'a count that is not its own',
@@ -102,6 +102,31 @@ describe('a file', () => {
       'a total that is not its own',
       withLine(6, LINES[5]!.replace('000000014950', '000000014949')),
       'Line 6, total debits: it is 14949, and the file has 14950.',
+    ],
+    [
+      'blocks that are not its own',
+      withLine(6, LINES[5]!.replace('9000001000001', '9000001000002')),
+      'Line 6, block count: it is 2, and the file has 1.',
+    ],
+    [
+      'a control of another company',
+      withLine(5, LINES[4]!.replace('1234567890', '1234567891')),
+      'Line 5, company identification: it is not that of the batch header, line 2.',
+    ],
+    [
+      'a control of another bank',
+      withLine(5, LINES[4]!.replace('091012980000001', '091012990000001')),
+      'Line 5, ODFI: it is not that of the batch header, line 2.',
+    ],
+    [
+      'a control of another number',
+      withLine(5, LINES[4]!.replace('091012980000001', '091012980000002')),
+      'Line 5, batch number: it is not that of the batch header, line 2.',
+    ],
+    [
+      'an end within its fillers',
+      [...LINES, '9'.repeat(94), '9'.repeat(40)],
+      'Line 8: the file is cut off in the nines that fill its last block.',
     ],
     ['another file behind it', [...LINES, ...LINES], 'Line 7, record type: a record stands after the file control.'],
   ])('with %s is refused', (_what, lines, message) => {
@@ -144,7 +169,7 @@ describe('a file', () => {
     const hash = String((150_000n * 8_100_021n) % 10_000_000_000n).padStart(10, '0')
     const lines = [LINES[0]!, LINES[1]!, ...Array<string>(150_000).fill(LINES[2]!)]
     const sums = `${hash}${String(150_000 * 11_500).padStart(12, '0')}${'0'.repeat(12)}`
-    lines.push(`8225150000${sums}`.padEnd(94), `900000101500100150000${sums}`.padEnd(94))
+    lines.push(`8225150000${sums}${LINES[4]!.slice(44)}`, `900000101500100150000${sums}`.padEnd(94))
     const file = read(lines)
     expect(file.kind === 'read' ? file.batches[0]?.entries.length : file.message).toBe(150_000)
   })

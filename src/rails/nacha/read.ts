@@ -4,6 +4,7 @@ import {
   bankOf,
   BATCH_CONTROL,
   BATCH_HEADER,
+  BLOCK_RECORDS,
   CHANGE_ADDENDUM,
   ENTRY,
   FILE_CONTROL,
@@ -62,6 +63,8 @@ export interface AchBatchRead {
   /** YYMMDD, as it stands in the file. */
   effectiveDay: string
   odfi: string
+  /** As it stands in the file. */
+  batchNumber: string
   entries: AchEntry[]
 }
 
@@ -103,7 +106,7 @@ const text = (line: string, place: FieldPlace): string => cut(line, place).trim(
 
 function number(line: string, at: number, field: string, place: FieldPlace): bigint {
   const digits = cut(line, place)
-  if (!/^\d+$/.test(digits)) refuse(at, field, `${field} is not a number`)
+  if (!/^\d+$/.test(digits)) refuse(at, field, 'it is not a number')
   return BigInt(digits)
 }
 
@@ -152,6 +155,15 @@ function compare(
     const found = name === 'hash' ? entryHash(sums.hash) : sums[name]
     if (stated !== found) refuse(at, field, `it is ${stated}, and ${whose} has ${found}`)
   }
+}
+
+const NAME_WORDS = { companyId: 'company identification', odfi: 'ODFI', batchNumber: 'batch number' }
+
+/** Refuses a batch control that names another batch than its header. */
+function refuseOthers(line: string, at: number, batch: AchBatchRead): void {
+  for (const name of ['companyId', 'odfi', 'batchNumber'] as const)
+    if (text(line, BATCH_CONTROL[name]) !== batch[name])
+      refuse(at, NAME_WORDS[name], `it is not that of the batch header, line ${batch.line}`)
 }
 
 /** Returns whether a transaction code takes money from the account that it names: the second digit of debits is 5 to 9. */
@@ -205,6 +217,7 @@ class Reader {
       description: text(line, BATCH_HEADER.description),
       effectiveDay: text(line, BATCH_HEADER.effectiveDay),
       odfi: text(line, BATCH_HEADER.odfi),
+      batchNumber: text(line, BATCH_HEADER.batchNumber),
       entries: [],
     }
   }
@@ -244,6 +257,7 @@ class Reader {
     if (!this.batch) refuse(at, 'record type', 'a batch control stands after no batch')
     const { entries, hash, debits, credits } = BATCH_CONTROL
     compare(line, at, this.own, { entries, hash, debits, credits }, 'the batch')
+    refuseOthers(line, at, this.batch)
     for (const name of ['entries', 'hash', 'debits', 'credits'] as const) this.all[name] += this.own[name]
     this.batches.push(this.batch)
     this.batch = undefined
@@ -255,6 +269,9 @@ class Reader {
     const batches = number(line, at, 'batch count', FILE_CONTROL.batches)
     if (batches !== BigInt(this.batches.length))
       refuse(at, 'batch count', `it is ${batches}, and the file has ${this.batches.length}`)
+    const blocks = number(line, at, 'block count', FILE_CONTROL.blocks)
+    const found = BigInt(Math.ceil(at / BLOCK_RECORDS))
+    if (blocks !== found) refuse(at, 'block count', `it is ${blocks}, and the file has ${found}`)
     const { entries, hash, debits, credits } = FILE_CONTROL
     compare(line, at, this.all, { entries, hash, debits, credits }, 'the file')
     return this.batches
@@ -285,7 +302,10 @@ function* readLines(lines: readonly string[]): Generator<undefined, AchFileRead,
     if (index % LINES_A_TURN === 0) yield
     const line = lineAt(index)
     if (batches) {
-      if (line !== FILLER) refuse(index + 1, 'record type', 'a record stands after the file control')
+      if (line === FILLER) continue
+      if (/^9+$/.test(line.trimEnd()))
+        refuse(index + 1, null, 'the file is cut off in the nines that fill its last block')
+      refuse(index + 1, 'record type', 'a record stands after the file control')
     } else if (line[0] === '9' && line !== FILLER) batches = reader.end(line, index + 1)
     else if (line === FILLER) break
     else reader.take(line, index + 1)
