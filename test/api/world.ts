@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { callOf } from '../../src/features/gateways/calls.testing.ts'
+import { COMPANY } from '../../src/features/gateways/company.testing.ts'
 import { CardNumber } from '../../src/kernel/card-number.ts'
 import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
 import { secondKeyOf, type TestClient, type TestService } from '../support/app.ts'
@@ -430,7 +431,7 @@ async function newLine(world: World, more: object = {}) {
 
 /** A line whose batch another key has submitted, to a gateway whose batches leave as files. */
 async function newSubmitted(world: World, gateway: object = {}) {
-  const { GatewayToken } = await manualGateway(world, gateway)
+  const { GatewayToken } = await gatewayLike(world, gateway)
   const made = await newLine(world, { GatewayToken })
   const submitting = { BatchToken: made.BatchToken, ActionDate: '2027-03-01' }
   const { status, text } = await world.second.put('/v1/batches/submit', submitting)
@@ -439,9 +440,10 @@ async function newSubmitted(world: World, gateway: object = {}) {
 }
 
 /** A gateway of a kind of its own: an account may have few. */
-async function manualGateway({ client }: World, wish: object): Promise<{ GatewayToken: string }> {
+async function gatewayLike({ client }: World, wish: object): Promise<{ gatewayID: number; GatewayToken: string }> {
   const FriendlyName = `Prepared ${JSON.stringify(wish)}`
   const found = (await client.get('/v1/gateways?page_size=200')).body as {
+    gatewayID: number
     FriendlyName: string
     GatewayToken: string
   }[]
@@ -561,6 +563,10 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
     const { path, entry } = await withComponent(world, 'metered')
     const subscriptionID = Number(path.split('/').at(-1))
     return { path: '/v1/usage', body: { Usage: [{ ...entry, subscriptionID, UsageKey: 'key' }] } }
+  },
+  getGatewayReturns: async (world) => {
+    const { gatewayID } = await gatewayLike(world, { GatewayType: 'ach-file', Settings: COMPANY })
+    return { path: `/v1/gateways/${gatewayID}/returns` }
   },
   addGatewayToken: async ({ client, storeCard }) => {
     const { customerID } = await mustPost(client, '/v1/customers', { Name: 'Moved in', isCompany: true })
