@@ -197,10 +197,10 @@ describe('a batch', () => {
   test('fails with the line that it cannot carry', async () => {
     const { client, payer, batch, addLine, submit } = await firm()
     const token = await batch()
-    const { body } = await addLine(token, await payer({ BankAccount: { AccountHolder: '日本' } }), 10)
+    const { body } = await addLine(token, await payer(), 100_000_000)
     expect(await submit(token)).toEqual({
       State: 'failed',
-      BuildError: `Payment ${body.paymentID}: AccountHolder has no letter or digit that NACHA files carry.`,
+      BuildError: `Payment ${body.paymentID}: Its amount is over 99999999.99, the most that an entry can have.`,
     })
     expect((await client.get(`/v1/batches/${token}/file`)).status).toBe(409)
   })
