@@ -8,6 +8,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { checkCurrencyHeld } from '../currencies/held.ts'
 import { daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { findGateway, type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
+import { recordReturnRates } from '../gateways/actions.ts'
 import { refuseHeld } from '../gateways/rules.ts'
 import { refuseMandate } from '../payment-methods/mandates.ts'
 import { listMethodsById } from '../payment-methods/queries.ts'
@@ -235,6 +236,7 @@ export async function applyResults(
 ): Promise<void> {
   checkStep(batch, 'results')
   const today = later(context.moment.today, batch.actionDate)
+  let hasLost = false
   for (const [index, { paymentId, isSuccess, reason, on }] of results.entries()) {
     const result: LineResult = { isSuccess, reason, on: on ?? today, source: 'hand' }
     const outcome = await applyLineResult(tx, context, paymentId, result, deps.linesOfService)
@@ -244,5 +246,7 @@ export async function applyResults(
         `Payment ${paymentId} has failed; a success after that is new money: record it as a payment.`,
         `Results[${index}].paymentID`,
       )
+    hasLost ||= outcome === 'applied' && !isSuccess
   }
+  if (hasLost) await recordReturnRates(tx, context, batch.gatewayId)
 }

@@ -9,7 +9,7 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { closeNotes } from '../../platform/failover/queries.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
 import { sendEvents } from '../events/queries.ts'
-import { recordChange } from '../events/record.ts'
+import { recordChange, recordEvent } from '../events/record.ts'
 import { gatewayFactsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
 import {
   countGateways,
@@ -23,12 +23,15 @@ import {
   beginHold,
   insertGateway,
   lockChoices,
+  lockRatesReported,
   noteRefusal,
   replacePrimaries,
   type StoredSettings,
   updateGateway,
+  writeRatesReported,
 } from './queries.ts'
 import { gatewayKind } from './record.ts'
+import { boundsToReport, returnRateOf, rateReportedShape, returnRatesOf } from './return-rates.ts'
 import { primaryKindsAfter } from './rules.ts'
 import {
   checkGatewaySettings,
@@ -230,6 +233,27 @@ export async function recordRefusal(tx: Transaction, context: RequestContext, id
   const row = await findGateway(tx, tx.account, id)
   assert(row, `gateway ${id} exists`)
   await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row, reason })
+}
+
+/** Records the rates of a gateway that have reached half of a limit, or the limit, each once in 30 days; called after debits came back. Locks the gateway, after all else. */
+export async function recordReturnRates(tx: Transaction, context: RequestContext, id: Id): Promise<void> {
+  const gateway = await findGateway(tx, tx.account, id)
+  assert(gateway, `gateway ${id} exists`)
+  if (!gatewayFactsOf(gateway.type).nachaCompany) return
+  // Locked before it is counted: of two at the same time the second counts what the first has written.
+  const reported = (await lockRatesReported(tx, id)) ?? {}
+  const rates = await returnRatesOf(tx, tx.account, gateway, context.moment.today)
+  const reached = boundsToReport(rates, reported)
+  if (reached.length === 0) return
+  for (const { kind, bound } of reached)
+    await recordEvent(tx, context, {
+      type: 'gateway.return_rate',
+      recordId: id,
+      record: rateReportedShape.write({ gatewayID: id, Debits: rates.debits, ...returnRateOf(rates, kind) }),
+      reason: bound === 'limit' ? 'The limit of Nacha is reached.' : 'Half of the limit of Nacha is reached.',
+    })
+  const now = Object.fromEntries(reached.map(({ kind, bound }) => [kind, { bound, on: rates.to }]))
+  await writeRatesReported(tx, id, { ...reported, ...now })
 }
 
 async function recorded(

@@ -5,6 +5,7 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import { arrayLiteral, type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 import type { Figure } from '../../platform/metrics.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
+import type { RateKind } from '../../rails/nacha/codes.ts'
 import type { GatewayType } from './facts.ts'
 
 /** Fields of a gateway that a caller can set, Settings apart. */
@@ -101,6 +102,20 @@ export const listReturnCodes = (
        and b.action_date between ${from} and ${to}
        and l.result_class is distinct from 'not_sent' and l.returned_class is distinct from 'not_sent'
      group by 1`)
+
+/** The bound of each rate of returns that was reported last, and on which day of the account. */
+export type RatesReported = Partial<Record<RateKind, { bound: 'half' | 'limit'; on: IsoDate }>>
+
+/** Returns which rates of a gateway were reported, and keeps others from reporting them until the commit. */
+export const lockRatesReported = (tx: Transaction, id: Id) =>
+  tx.value<RatesReported | null>(sql`
+    select return_rates_told as "reported" from gateways
+     where account_id = ${tx.account} and gateway_id = ${id} for no key update`)
+
+export const writeRatesReported = (tx: Transaction, id: Id, reported: RatesReported) =>
+  tx.rows(sql`
+    update gateways set return_rates_told = ${JSON.stringify(reported)}::jsonb
+     where account_id = ${tx.account} and gateway_id = ${id}`)
 
 /** A gateway through which no money moves. */
 export interface HeldGateway {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { MethodKind } from '../../kernel/rails.ts'
-import type { Gateway } from './queries.ts'
+import type { Gateway, RatesReported } from './queries.ts'
+import { boundsToReport } from './return-rates.ts'
 import { kindsOf, primaryGateway, primaryKindsAfter } from './rules.ts'
 
 const gateway = (id: bigint, fields: Partial<Gateway> = {}): Gateway => ({
@@ -54,4 +55,46 @@ test('an edited primary keeps the kinds that it still takes, and gains others on
   expect(primaryKindsAfter(bank, ['sepa'], true)).toEqual(['sepa'])
   expect(primaryKindsAfter(bank, [], true)).toEqual(['ach', 'sepa'])
   expect(primaryKindsAfter(bank, ['sepa'], false)).toEqual([])
+})
+
+/** Returns what is told on 1 March 2027 of so many debits, as `all half`. */
+function told(
+  debits: number,
+  [unauthorised, administrative, all]: [number, number, number],
+  before: RatesReported = {},
+) {
+  const rates = { from: '2027-01-01', to: '2027-03-01', debits, counts: { unauthorised, administrative, all } } as const
+  return boundsToReport(rates, before).map(({ kind, bound }) => `${kind} ${bound}`)
+}
+
+test('rates of returns are told from half of each limit on, and from five returns of a kind on', () => {
+  // 5 of 2,000 are 0.25 %, 5 of 2,001 less; 10 of 2,000 are 0.5 %.
+  expect(told(2_000, [5, 0, 5])).toEqual(['unauthorised half'])
+  expect(told(2_001, [5, 0, 5])).toEqual([])
+  expect(told(2_001, [10, 0, 10])).toEqual(['unauthorised half'])
+  expect(told(2_000, [10, 0, 10])).toEqual(['unauthorised limit'])
+  // 30 of 2,000 are 1.5 %, 60 are 3 %.
+  expect(told(2_000, [0, 29, 29])).toEqual([])
+  expect(told(2_000, [0, 30, 30])).toEqual(['administrative half'])
+  expect(told(2_000, [0, 60, 60])).toEqual(['administrative limit'])
+  // 150 of 2,000 are 7.5 %, 300 are 15 %.
+  expect(told(2_000, [0, 0, 149])).toEqual([])
+  expect(told(2_000, [0, 0, 150])).toEqual(['all half'])
+  expect(told(2_000, [0, 0, 299])).toEqual(['all half'])
+  expect(told(2_000, [10, 60, 300])).toEqual(['unauthorised limit', 'administrative limit', 'all limit'])
+  expect(told(4, [4, 0, 4])).toEqual([])
+  expect(told(5, [4, 1, 5])).toEqual(['all limit'])
+})
+
+test('a rate that was told is not told again within 30 days, unless its limit is reached after half of it', () => {
+  // 30 days before 1 March is 30 January.
+  const half = (on: string) => ({ all: { bound: 'half', on } }) as RatesReported
+  const limit = (on: string) => ({ all: { bound: 'limit', on } }) as RatesReported
+  expect(told(2_000, [0, 0, 150], half('2027-01-31'))).toEqual([])
+  expect(told(2_000, [0, 0, 150], half('2027-01-30'))).toEqual(['all half'])
+  expect(told(2_000, [0, 0, 300], half('2027-01-31'))).toEqual(['all limit'])
+  expect(told(2_000, [0, 0, 300], limit('2027-01-31'))).toEqual([])
+  expect(told(2_000, [0, 0, 300], limit('2027-01-30'))).toEqual(['all limit'])
+  expect(told(2_000, [0, 0, 150], limit('2027-01-31'))).toEqual([])
+  expect(told(2_000, [5, 0, 150], limit('2027-01-31'))).toEqual(['unauthorised half'])
 })

@@ -9,6 +9,7 @@ import { applyLineResult } from '../batches/results.ts'
 import { hasCurrency } from '../currencies/queries.ts'
 import { checkCustomerReference } from '../customers/record.ts'
 import { recordChange } from '../events/record.ts'
+import { recordReturnRates } from '../gateways/actions.ts'
 import type { Asked } from '../money/types.ts'
 import { entriesFromWire, ENTRY_NAMES } from '../money/allocation-wire.ts'
 import { addPayment, lockedPayment } from '../money/payments.ts'
@@ -74,7 +75,10 @@ export async function answerLine(
 ): Promise<void> {
   if (line.state !== 'open') throw conflict('line_answered', `Line ${line.id} is ${line.state} already.`)
   if (answer.kind === 'closed') return write(tx, context, { ...line, state: 'closed' })
-  if (answer.kind === 'return') return write(tx, context, await returned(tx, context, deps, line, answer.paymentId))
+  if (answer.kind === 'return') {
+    await write(tx, context, await returned(tx, context, deps, line, answer.paymentId))
+    return recordReturnRates(tx, context, line.gatewayId)
+  }
   await write(tx, context, await recorded(tx, context, deps, line, answer))
 }
 

@@ -190,6 +190,7 @@ test('rates of returns are answered beside the limits of Nacha, over 60 days', a
       { Kind: 'all', Count: 3, Percent: 42.86, Limit: 15 },
     ],
   })
+  expect((await client.get('/v1/events?type=gateway.return_rate')).body).toEqual([])
   await move('2027-03-06T12:00:00Z')
   expect((await client.get(path)).body).toMatchObject({
     Debits: 0,
@@ -211,6 +212,50 @@ test('a second return of the same day in another file waits, and the bank is ans
   expect(await linesOf(body.resultFileID)).toMatchObject([
     { Kind: 'return', Code: 'R10', State: 'open', paymentID: first.paymentIDs[0] },
   ])
+})
+
+test('a rate that reaches half of its limit, or the limit, has an event, once in 30 days, whoever brings the return', async () => {
+  const { send, payers, client, gateway, debit, must, move, linesOf } = await firm([10])
+  const [{ customerID, paymentMethodID }] = payers as [(typeof payers)[number]]
+  // Of 60 debits, one of which left before, 5 are 8.33 % and 9 are 15 %.
+  const lines = Array.from({ length: 59 }, () => ({ customerID, paymentMethodID, Amount: 10 }))
+  const { traces, paymentIDs, BatchToken } = await debit('2027-01-08', lines)
+  await move('2027-01-11T12:00:00Z')
+  const back = (from: number, to: number, amountMinor = 1_000n) =>
+    send(
+      traces.slice(from, to).map((trace) => ({ trace, code: 'R01', amountMinor })),
+      { day: `2701${10 + from}` },
+    )
+  const byHand = (from: number, to: number) =>
+    must('put', `/v1/batches/${BatchToken}/results`, {
+      Results: paymentIDs.slice(from, to).map((paymentID) => ({ paymentID, Success: false, Reason: 'R01' })),
+    })
+  const told = async () => (await client.get('/v1/events?type=gateway.return_rate')).body
+  const all = (Count: number, Percent: number) => ({
+    RecordID: gateway.gatewayID,
+    Record: { gatewayID: gateway.gatewayID, Debits: 60, Kind: 'all', Count, Percent, Limit: 15 },
+  })
+  await back(0, 4)
+  expect(await told()).toEqual([])
+  await back(4, 5)
+  const half = { ...all(5, 8.33), Reason: 'Half of the limit of Nacha is reached.' }
+  expect(await told()).toMatchObject([half])
+  await back(5, 6)
+  await byHand(6, 8)
+  expect(await told()).toMatchObject([half])
+  await byHand(8, 9)
+  const limit = { ...all(9, 15), Reason: 'The limit of Nacha is reached.' }
+  expect(await told()).toMatchObject([half, limit])
+  await move('2027-02-09T12:00:00Z')
+  await back(9, 10)
+  expect(await told()).toMatchObject([half, limit])
+  await move('2027-02-10T12:00:00Z')
+  const { body } = await back(10, 11, 1_100n)
+  expect(await told()).toMatchObject([half, limit])
+  // A person says which debit it is of.
+  const [line] = await linesOf(body.resultFileID)
+  await must('put', `/v1/resultfiles/${body.resultFileID}/lines/${line.lineID}`, { paymentID: paymentIDs[10] })
+  expect(await told()).toMatchObject([half, limit, { ...all(11, 18.33), Reason: limit.Reason }])
 })
 
 describe('a correction', () => {

@@ -3,6 +3,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { releaseLease } from '../../platform/database/lease.ts'
 import { recordChange } from '../events/record.ts'
+import { recordReturnRates } from '../gateways/actions.ts'
 import { finishSecondReading } from './again-queries.ts'
 import { applyLines } from './apply.ts'
 import { fileBusy, type Reading } from './deps.ts'
@@ -34,6 +35,8 @@ export async function workThrough(reading: Reading, lines: Iterable<readonly Lin
     const done = await findResultFile(tx, tx.account, file.id)
     assert(done, `result file ${file.id} exists`)
     await recordChange(tx, context, resultFileKind, { type: 'result_file.read', row: done })
+    // Counted once for the whole file, not for each portion.
+    if (done.payments !== 0) await recordReturnRates(tx, context, file.gatewayId)
     return done
   })
 }
