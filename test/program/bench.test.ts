@@ -15,16 +15,11 @@ import { ROOT, startProcess } from './program.ts'
 const PROGRAMS = [
   'start',
   'read',
-  'deep-page',
   'search',
-  'since',
   'write',
   'usage',
   'payments',
   'invoice',
-  'invoice-list',
-  'ignored-names',
-  'statements',
   'pdf',
   'mandates',
   'page',
@@ -34,26 +29,38 @@ const PROGRAMS = [
   'outward',
   'webhooks',
   'mail',
-  'credit',
   'backup',
   'reports',
   'exports',
   'long-operations',
-  'mail-kill',
   'collect',
   'sepa',
   'result-files',
   'soak',
   'kills',
   'billing-run',
-  'billing-run --shapes 100',
   'billing-run --components',
   'verify',
   'seed',
 ]
 
 /** Programs that go the same ways as one above, with more beside them: BENCH_ALL=1 runs them too. */
-const FURTHER = ['machines', 'citus', 'mail run', 'billing-run --months 2', 'beside-run', 'workers']
+const FURTHER = [
+  'machines',
+  'citus',
+  'mail run',
+  'mail-kill',
+  'billing-run --months 2',
+  'billing-run --shapes 100',
+  'beside-run',
+  'workers',
+  'deep-page',
+  'since',
+  'invoice-list',
+  'ignored-names',
+  'statements',
+  'credit',
+]
 const RUN = process.env['BENCH_ALL'] ? [...PROGRAMS, ...FURTHER] : PROGRAMS
 
 /** Inside the project, where packages are found. */
