@@ -105,5 +105,8 @@ test('a decline is told by its decline_code, else its code, in a sentence withou
   })
   expect(plainSentence('card 4242 4242 4242 4242 is refused')).toBe('Card … is refused.')
   expect(plainSentence('No such customer: 123456789')).toBe('No such customer: ….')
+  for (const id of ['cus_NffrFeUfNV2Hib', 'pm_1', 'seti_1ABC_secret_x', 'acct_1Hx', 'card_1abc'])
+    expect(plainSentence(`No such customer: '${id}'`)).toBe("No such customer: '…'.")
+  expect(plainSentence('It was declined: card_declined')).toBe('It was declined: card_declined.')
   expect(plainSentence('')).toBe('The gateway declined.')
 })

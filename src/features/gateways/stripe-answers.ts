@@ -88,9 +88,13 @@ export function declineClassOf(code: string, advice = ''): DeclineClass {
 
 const MESSAGE_MAX = 500
 
-/** Returns a sentence of Stripe's for a person: without what could be a number of a card or an account, and ended by a full stop. */
+/** Identifiers of Stripe, as cus_NffrFeUfNV2Hib, and its keys. Codes and names of parameters have neither digit nor capital. */
+const IDENTIFIER = /\b[a-z]{2,}_(?=\w*[A-Z\d])\w+/g
+
+/** Returns a sentence of Stripe's for a person: without identifiers, of which tokens are made, and numbers that could be a card's or an account's, and ended by a full stop. */
 export function plainSentence(message: string): string {
   const text = message
+    .replace(IDENTIFIER, '…')
     .replace(/\d(?:[ -]?\d){8,}/g, '…')
     .trim()
     .slice(0, MESSAGE_MAX)

@@ -34,6 +34,7 @@ const intent = (status: string, fields: object = {}) => ({
 const PAID = intent('succeeded', { latest_charge: { id: 'ch_1', created: NOW_S - 3600, amount_refunded: 0 } })
 const DECLINE = { type: 'card_error', code: 'card_declined', decline_code: 'insufficient_funds', message: 'No funds.' }
 const STATE = { type: 'invalid_request_error', code: 'payment_intent_unexpected_state', message: 'No.' }
+const GONE = refusal(404, { type: 'invalid_request_error', code: 'resource_missing' })
 const NOTHING = [200, { data: [], has_more: false }] as const
 
 const CREATE = 'POST /v1/payment_intents'
@@ -130,7 +131,6 @@ describe('a charge', () => {
     ['500', [500, { error: { type: 'api_error' } }]],
     ['cut off', { kind: 'unknown', reason: 'ECONNRESET' }],
     ['409', refusal(409, { type: 'invalid_request_error', code: 'idempotency_key_in_use' })],
-    ['another object', [200, { id: 'ch_1', status: 'succeeded' }]],
     [
       'a request that it does not understand',
       refusal(400, { type: 'invalid_request_error', code: 'parameter_unknown' }),
@@ -139,6 +139,23 @@ describe('a charge', () => {
     const { adapter, requests } = answering({ [CREATE]: answer })
     expect(await adapter.charge(charging(), charge())).toMatchObject({ kind: 'not_sent' })
     expect(requests).toHaveLength(1)
+  })
+
+  test.each([
+    ['another object', { id: 'ch_1' }],
+    ["another's", { metadata: { perennial: `${SCOPE}/charge/9.other` } }],
+    ['another amount', { amount: 11501 }],
+    ['another currency', { currency: 'eur' }],
+    ["another customer's", { customer: 'cus_2' }],
+    ["no customer's", { customer: null }],
+  ])('whose intent, as it is made, is %s is unknown: it is neither confirmed nor ended', async (_what, fields) => {
+    const { adapter, requests } = answering({ [CREATE]: [200, intent('requires_confirmation', fields)] })
+    for (const keeps of [true, false])
+      expect(await adapter.charge(charging(keeps), charge())).toEqual({
+        kind: 'unknown',
+        mismatch: expect.any(String),
+      })
+    expect(requests).toHaveLength(2)
   })
 
   test.each([
@@ -178,6 +195,12 @@ describe('a charge', () => {
     const { adapter, whats } = answering({ [CONFIRM]: refusal(400, error), [READ]: [200, PAID] })
     expect(await adapter.charge(charging(), charge())).toMatchObject({ kind: 'succeeded' })
     expect(whats()).toEqual([CREATE, CONFIRM, READ])
+  })
+
+  test('whose card is gone when it is confirmed is declined and ended', async () => {
+    const { adapter, whats } = answering({ [CONFIRM]: GONE, [READ]: [200, intent('requires_confirmation')] })
+    expect(await adapter.charge(charging(), charge())).toMatchObject({ kind: 'declined', class: 'invalid_account' })
+    expect(whats()).toEqual([CREATE, CONFIRM, READ, CANCEL])
   })
 
   test('with a kept name is taken up: confirmed if it was not, made anew where nothing will come of it', async () => {
@@ -282,9 +305,16 @@ describe('a question about a charge', () => {
     expect(await raced.adapter.askCharge(newCall(), asked)).toMatchObject({ outcome: { kind: 'succeeded' } })
   })
 
-  test('is none where Stripe knows no such intent, and unknown or not sent where it does not say', async () => {
-    const gone = refusal(404, { type: 'invalid_request_error', code: 'resource_missing' })
-    expect(await answering({ [READ]: gone }).adapter.askCharge(newCall(), asked)).toEqual(none)
+  test('is unknown where Stripe knows no intent of a kept name, as under the key of another Stripe account', async () => {
+    const gone = answering({ [READ]: GONE, [CANCEL]: GONE, [CONFIRM]: GONE })
+    expect(await gone.adapter.askCharge(newCall(), asked)).toEqual({ kind: 'unknown' })
+    expect(await gone.adapter.cancelCharge(newCall(), asked)).toEqual({ kind: 'unknown' })
+    expect(await gone.adapter.charge(charging(), asked)).toEqual({ kind: 'unknown' })
+    expect(gone.whats()).toEqual([READ, READ, READ])
+    expect(await gone.adapter.charge(charging(), charge())).toEqual({ kind: 'unknown' })
+  })
+
+  test('is unknown or not sent where Stripe does not say', async () => {
     const away = { kind: 'not_sent', reason: 'ENOTFOUND' } as const
     expect(await answering({ [READ]: away }).adapter.askCharge(newCall(), asked)).toEqual({ kind: 'not_sent' })
     const broken = [502, '<html>'] as const
@@ -306,9 +336,12 @@ describe('ending a charge', () => {
 
   test('answers what it is then', async () => {
     const ended = [200, intent('canceled', { cancellation_reason: 'requested_by_customer' })] as const
-    const { adapter, requests } = answering({ [CANCEL]: ended })
+    const { adapter, requests } = answering({ [READ]: [200, intent('requires_action')], [CANCEL]: ended })
     expect(await adapter.cancelCharge(newCall(), open)).toMatchObject({ kind: 'declined', class: 'action_required' })
-    expect(requests[0]?.form).toEqual({ cancellation_reason: 'requested_by_customer' })
+    expect(requests[1]?.form).toEqual({ cancellation_reason: 'requested_by_customer' })
+    const strange = answering({ [READ]: [200, intent('requires_action', { metadata: {} })] })
+    expect(await strange.adapter.cancelCharge(newCall(), open)).toMatchObject({ kind: 'unknown' })
+    expect(strange.whats()).toEqual([READ])
     const over = answering({ [CANCEL]: refusal(400, STATE), [READ]: [200, PAID] })
     expect(await over.adapter.cancelCharge(newCall(), open)).toMatchObject({ kind: 'succeeded' })
     expect(await over.adapter.cancelCharge(newCall(), charge())).toEqual({ kind: 'none' })

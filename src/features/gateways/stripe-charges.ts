@@ -39,6 +39,8 @@ const NONE: None = { kind: 'none' }
 const DESCRIPTION_MAX = 500
 const METADATA_MAX = 500
 
+const isName = (id: string): boolean => /^pi_\w+$/.test(id)
+
 const intentPath = (name: string, action?: string): Path =>
   action === undefined ? ['payment_intents', name] : ['payment_intents', name, action]
 
@@ -52,8 +54,7 @@ function mismatchOf(call: GatewayCall, charge: AskedCharge, intent: StripeObject
   if (amountMinor !== charge.amountMinor || textIn(intent, 'currency') !== charge.currency.toLowerCase())
     return `The payment ${id} at Stripe has another amount or currency.`
   const card = tokenParts(charge.token)
-  if (card && nameIn(intent, 'customer') !== '' && nameIn(intent, 'customer') !== card.customer)
-    return `The payment ${id} at Stripe is another customer's.`
+  if (card && nameIn(intent, 'customer') !== card.customer) return `The payment ${id} at Stripe is another customer's.`
   return undefined
 }
 
@@ -158,8 +159,12 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     if (answer.kind === 'refused') return declinedIn(call, answer) ?? { kind: 'not_sent' }
     if (answer.kind !== 'ok') return answer.kind === 'not_sent' ? answer : { kind: 'not_sent' }
     const name = textIn(answer.object, 'id')
-    const isOpen = textIn(answer.object, 'status') === 'requires_confirmation'
-    return isOpen && /^pi_\w+$/.test(name) ? { kind: 'made', name } : { kind: 'not_sent' }
+    // What is not this charge's is neither confirmed nor ended: another may wait for it.
+    const mismatch = isName(name)
+      ? mismatchOf(call, { ...charge, gatewayReference: name }, answer.object)
+      : `Stripe made something else than a payment: ${name || 'without a name'}.`
+    if (mismatch !== undefined) return { kind: 'unknown', mismatch }
+    return textIn(answer.object, 'status') === 'requires_confirmation' ? { kind: 'made', name } : { kind: 'not_sent' }
   }
 
   /** Returns the decline that a refused request is; undefined where it is none. */
@@ -181,14 +186,20 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     const kept = { ...charge, gatewayReference: name }
     if (answer.kind === 'ok') return afterConfirm(call, kept, answer.object)
     if (answer.kind !== 'refused') return answer
-    const refusal = declinedIn(call, answer)
+    const refusal = answer.meaning.kind === 'gone' ? undefined : declinedIn(call, answer)
     if (refusal) {
       // Best effort: it has no card to charge any more, and only clutters the console.
       await ended(call, name, 'abandoned')
       return refusal
     }
+    // Its card is gone, or the intent itself is not known: that is another Stripe account.
     const found = await read(call, name)
-    return found.kind === 'ok' ? afterConfirm(call, kept, found.object) : unanswered(found)
+    if (found.kind !== 'ok') return unanswered(found)
+    const isUnconfirmed = textIn(found.object, 'status') === 'requires_confirmation'
+    if (answer.meaning.kind !== 'gone' || !isUnconfirmed || mismatchOf(call, kept, found.object) !== undefined)
+      return afterConfirm(call, kept, found.object)
+    await ended(call, name, 'abandoned')
+    return declinedByError(call, answer.error, 'invalid_account')
   }
 
   /** Reads an intent after it was confirmed; ends one that was declined, and one that waits for a customer who is not there. */
@@ -208,8 +219,7 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
   /** Takes up a charge by its kept name: confirmed where it is not yet, made anew where nothing will come of it. */
   async function takenUp(call: ChargingCall, charge: ChargeToMake, name: string): Promise<Outcome | None> {
     const found = await read(call, name)
-    if (found.kind === 'refused') return found.meaning.kind === 'gone' ? NONE : UNKNOWN
-    if (found.kind !== 'ok') return found
+    if (found.kind !== 'ok') return unanswered(found)
     const outcome = checked(call, charge, found.object)
     if (outcome.kind === 'unknown' && outcome.mismatch !== undefined) return outcome
     if (textIn(found.object, 'status') === 'requires_confirmation') return confirm(call, charge, name)
@@ -241,8 +251,8 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     askCharge: async (call: GatewayCall, charge: AskedCharge): Promise<ChargeState | Unknown | NotSent> => {
       if (charge.gatewayReference === null) return { outcome: NONE, changes: [] }
       const found = await read(call, charge.gatewayReference)
-      if (found.kind === 'refused') return found.meaning.kind === 'gone' ? { outcome: NONE, changes: [] } : UNKNOWN
-      if (found.kind !== 'ok') return found
+      // Also where Stripe knows no intent of a kept name: one of another Stripe account does not know it either.
+      if (found.kind !== 'ok') return unanswered(found)
       const outcome = await settle(call, charge, found.object)
       if (outcome.kind !== 'succeeded') return { outcome, changes: [] }
       const changes = await changesOf(api, call, charge, { name: charge.gatewayReference, realNow: realNow() })
@@ -252,10 +262,13 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     cancelCharge: async (call: GatewayCall, charge: AskedCharge): Promise<Outcome | None> => {
       const { gatewayReference: name } = charge
       if (name === null) return NONE
+      const open = await read(call, name)
+      if (open.kind !== 'ok') return unanswered(open)
+      const mismatch = mismatchOf(call, charge, open.object)
+      if (mismatch !== undefined) return { kind: 'unknown', mismatch }
       const answer = await ended(call, name, 'requested_by_customer')
       if (answer.kind === 'ok') return checked(call, charge, answer.object)
       if (answer.kind !== 'refused') return answer
-      if (answer.meaning.kind === 'gone') return NONE
       const found = await read(call, name)
       return found.kind === 'ok' ? checked(call, charge, found.object) : unanswered(found)
     },
