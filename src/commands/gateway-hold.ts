@@ -1,6 +1,6 @@
 import { listBatches } from '../features/batches/queries.ts'
 import { holdByHand, releaseGateway } from '../features/gateways/actions.ts'
-import { findGateway, type HeldGateway, listHeldGateways } from '../features/gateways/queries.ts'
+import { findGateway, type HeldGateway, listHeldGateways, listHeldGatewaysOf } from '../features/gateways/queries.ts'
 import { getAccount, listAllAccounts } from '../features/accounts/queries.ts'
 import { backgroundContext, momentOf, type RequestContext } from '../kernel/context.ts'
 import { conflict, missing } from '../kernel/fault.ts'
@@ -8,6 +8,7 @@ import type { AccountId, Id } from '../kernel/ids.ts'
 import { plural } from '../kernel/text.ts'
 import type { Database } from '../platform/database/database.ts'
 import { type FailoverNote, listOpenEffects } from '../platform/failover/queries.ts'
+import { chosenAccount } from './chosen-account.ts'
 import { type CommandContext, withDatabase } from './context.ts'
 import { EXIT } from './exit-codes.ts'
 import { printJson, printLine } from './output.ts'
@@ -19,16 +20,30 @@ async function contextOf(db: Database, id: AccountId): Promise<RequestContext> {
   return backgroundContext(account, momentOf(account, Date.now), { actor: 'command line' })
 }
 
-/** Finds the account of a gateway, which a command names alone. */
-async function accountOf(db: Database, gateway: Id): Promise<AccountId> {
-  for (const { id } of await listAllAccounts(db.unscoped)) if (await findGateway(db.reader(id), id, gateway)) return id
-  throw missing('gateway_unknown', `There is no gateway ${gateway}.`)
+/** Finds the account of a gateway: the one that is named, or any. */
+async function accountOf(db: Database, gateway: Id, named: AccountId | undefined): Promise<AccountId> {
+  const accounts = named === undefined ? await listAllAccounts(db.unscoped) : [await chosenAccount(db, named)]
+  for (const { id } of accounts) if (await findGateway(db.reader(id), id, gateway)) return id
+  throw missing(
+    'gateway_unknown',
+    named === undefined ? `There is no gateway ${gateway}.` : `Account ${named} has no gateway ${gateway}.`,
+  )
 }
 
-/** Holds a gateway of a live or a test account at once. */
-export async function holdGatewayCommand(context: CommandContext, gateway: Id): Promise<number> {
+/** Lists the gateways that are held, of one account or of all. */
+async function heldOf(db: Database, named: AccountId | undefined): Promise<HeldGateway[]> {
+  if (named === undefined) return listHeldGateways(db.unscoped)
+  const { id } = await chosenAccount(db, named)
+  return listHeldGatewaysOf(db.reader(id), id)
+}
+
+/** Holds a gateway of a live or a test account at once. Where the account is named, no other is asked. */
+export async function holdGatewayCommand(
+  context: CommandContext,
+  { account: named, gateway }: { account: AccountId | undefined; gateway: Id },
+): Promise<number> {
   const held = await withDatabase(context, async (db) => {
-    const account = await accountOf(db, gateway)
+    const account = await accountOf(db, gateway, named)
     const about = await contextOf(db, account)
     await db.transaction(account, (tx) => holdByHand(tx, about, { id: gateway }))
     const found = await findGateway(db.reader(account), account, gateway)
@@ -88,14 +103,14 @@ function refuseEffects({ id }: HeldGateway, effects: readonly FailoverNote[]): v
   )
 }
 
-/** Releases a gateway, or each that is held, and lists what was not handed over by what this database knows. */
+/** Releases a gateway, or each that is held, of one account or of all, and lists what was not handed over by what this database knows. */
 export async function releaseGatewaysCommand(
   context: CommandContext,
-  { gateway, isAnyway }: { gateway: Id | undefined; isAnyway: boolean },
+  { account, gateway, isAnyway }: { account: AccountId | undefined; gateway: Id | undefined; isAnyway: boolean },
 ): Promise<number> {
   const released = await withDatabase(context, async (db): Promise<Released[]> => {
-    const held = (await listHeldGateways(db.unscoped)).filter(({ id }) => gateway === undefined || id === gateway)
-    if (gateway !== undefined && held.length === 0) await accountOf(db, gateway)
+    const held = (await heldOf(db, account)).filter(({ id }) => gateway === undefined || id === gateway)
+    if (gateway !== undefined && held.length === 0) await accountOf(db, gateway, account)
     const done: Released[] = []
     // All or none.
     const effectsOf = new Map<Id, FailoverNote[]>()

@@ -11,19 +11,24 @@ export function addGateways(program: Command, run: Runner): void {
     .command('hold')
     .description('let no money move through a gateway until it is released')
     .argument('<gateway>', 'its gatewayID', idValue)
+    .option('--account <id>', 'its account; otherwise all are asked for it', idValue)
     .addOption(json())
-    .action((gateway: Id, options: { json?: boolean }) =>
-      run(options, async (context) => (await import('./gateway-hold.ts')).holdGatewayCommand(context, gateway)),
+    .action((gateway: Id, options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./gateway-hold.ts')).holdGatewayCommand(context, { account: options.account, gateway }),
+      ),
     )
   gateways
     .command('release')
     .description('let money move again through a gateway that is held, or through all that are')
     .argument('[gateway]', 'its gatewayID', idValue)
+    .option('--account <id>', 'only of this account; otherwise of all', idValue)
     .addOption(json())
     .option('--anyway', 'also while something is listed that left before a failover')
-    .action((gateway: Id | undefined, options: { anyway?: boolean; json?: boolean }) =>
+    .action((gateway: Id | undefined, options: { account?: Id; anyway?: boolean; json?: boolean }) =>
       run(options, async (context) =>
         (await import('./gateway-hold.ts')).releaseGatewaysCommand(context, {
+          account: options.account,
           gateway,
           isAnyway: options.anyway === true,
         }),

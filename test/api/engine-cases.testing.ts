@@ -3,6 +3,8 @@
 export const BREAKING: Record<string, string> = {
   'an insert of what a query reads returns something':
     'insert into customer_totals (account_id, customer_id, currency) select $1, r.id, $2 from unnest($3::bigint[]) as r(id) order by r.id',
+  'an insert computes nothing over all rows of a table':
+    'insert into customer_totals (account_id, customer_id, currency) select $1, max(c.customer_id), $2 from customers c where c.account_id = $1 returning customer_id',
   'a write calls nothing volatile': 'update customers set name = random()::text where account_id = $1',
   'a write calls nothing stable in CASE, COALESCE, RETURNING or ON CONFLICT':
     'update leases set begun_at = coalesce(begun_at, moment()) where account_id = $1',

@@ -170,6 +170,17 @@ export const RULES: Record<string, Rule> = {
       return isBroken ? [`${target.name} is inserted into`] : []
     }),
 
+  'an insert computes nothing over all rows of a table': (one, catalogue) =>
+    writesOf(one)
+      .filter((query) => commandOf(query) === INSERT)
+      .flatMap((query) => nodesOf(query, 'rtable').map((entry) => first(entry, 'subquery')))
+      .filter((value) => value !== undefined)
+      .filter(isNode)
+      .filter((query) => first(query, 'hasAggs') === 'true' && !hasRows(query, 'groupClause'))
+      .flatMap((query) =>
+        relationsOf(query).map((entry) => `of ${catalogue.tables.get(numberOf(entry, 'relid'))?.name}`),
+      ),
+
   'a write calls nothing volatile': (one, { functions }) =>
     writesOf(one).flatMap((query) =>
       [...callsBelow(query, readsNoTable)].flatMap(({ id }) =>

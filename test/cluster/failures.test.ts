@@ -85,7 +85,7 @@ test.skipIf(MISSING !== undefined)(
     isOver = true
     await trading
     await checkAll()
-    await commanded(traders[0] as Trader)
+    await operated(traders[0] as Trader)
     await startedWithoutLogin()
 
     async function newTrader(): Promise<Trader> {
@@ -232,6 +232,7 @@ test.skipIf(MISSING !== undefined)(
       await untilRead(others, 20)
       await untilAcknowledged(others, 5)
       await tradesOn(first, catalogue)
+      await commandedMeanwhile(first)
       expect(here.map(({ acknowledged: { size } }) => size)).toEqual(before)
       expect((await call(service, {} as Trader, '/readyz')).status).toBe(200)
       const metrics = await (await fetch(`${service.address}/metrics`)).text()
@@ -331,6 +332,28 @@ test.skipIf(MISSING !== undefined)(
         expect((await call(service, trader, `/v1/${path}`)).status).toBe(200)
     }
 
+    /** Commands that name an account ask for no other one. */
+    async function commandedMeanwhile(trader: Trader): Promise<void> {
+      const of = ['--account', String(trader.account)]
+      const made = await call(service, trader, '/v1/gateways', { GatewayType: 'manual', FriendlyName: 'Meanwhile' })
+      const gateway = String(made.body.gatewayID)
+      const added = JSON.parse(await commanded('key', 'create', ...of))
+      await Promise.all([
+        commanded('invoices', ...of),
+        commanded('key', 'list', ...of),
+        commanded('mail', 'status', ...of),
+        commanded('mail', 'release', ...of),
+        commanded('resultfiles', 'to-send-again', ...of),
+        commanded('verify', ...of),
+        commanded('billing', 'run', ...of),
+        commanded('gateway', 'test', gateway, ...of),
+      ])
+      await commanded('key', 'revoke', String(added.ApiKeyID), ...of)
+      await commanded('gateway', 'hold', gateway, ...of)
+      await commanded('gateway', 'release', gateway, ...of)
+      expect((await call(service, trader, `/v1/gateways/${gateway}`, undefined, { method: 'DELETE' })).status).toBe(204)
+    }
+
     async function coordinatorKilled(): Promise<void> {
       await untilAcknowledged(traders, 5)
       await killNode(cluster.coordinator)
@@ -415,8 +438,15 @@ test.skipIf(MISSING !== undefined)(
       expect(await runProgram(['verify'], env)).toMatchObject({ code: 0, err: '' })
     }
 
+    /** Runs a command that is done, and returns what it prints. */
+    async function commanded(...words: string[]): Promise<string> {
+      const { code, out, err } = await runProgram([...words, '--json'], env)
+      expect([words, code, err]).toEqual([words, 0, err])
+      return out
+    }
+
     /** Whoever operates the cluster asks and orders as on one server. */
-    async function commanded({ account, key: secret }: Trader): Promise<void> {
+    async function operated({ account, key: secret }: Trader): Promise<void> {
       const run = async (...words: string[]) => {
         const { code, out, err } = await runProgram([...words, '--json'], env)
         // Some say that no standby has what they change.

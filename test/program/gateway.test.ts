@@ -42,6 +42,19 @@ test('gateway test asks each gateway of an account, or one, and fails where one 
   const one = await runProgram(['gateway', 'test', String(sandbox.gatewayID)], env)
   expect([one.code, one.out]).toEqual([1, expect.stringMatching(/Sandbox +not reached/)])
   expect((await runProgram(['gateway', 'test', String(manual.gatewayID)], env)).code).toBe(0)
+  const id = String(manual.gatewayID)
+  const hold = (...words: string[]) => runProgram(['gateway', 'hold', id, ...words, '--json'], env)
+  expect(await hold('--account', '999999')).toMatchObject({ code: 1, err: expect.stringContaining('no account 999999') })
+  const held = await hold('--account', String(service.account))
+  expect([held.code, JSON.parse(held.out)]).toEqual([
+    0,
+    { gatewayID: manual.gatewayID, AccountID: Number(service.account), HeldFor: 'by_hand' },
+  ])
+  const released = await runProgram(['gateway', 'release', '--account', String(service.account), '--json'], env)
+  expect([released.code, JSON.parse(released.out)]).toMatchObject([
+    0,
+    [{ gatewayID: manual.gatewayID, WasHeldFor: 'by_hand' }],
+  ])
   const unknown = await runProgram(['gateway', 'test', '999999'], env)
   expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('has no gateway 999999')])
 })

@@ -177,11 +177,15 @@ export interface ListedAccount {
   createdAt: Instant
 }
 
-/** Lists all accounts of the deployment: for the operator's command line only. */
-export const listAllAccounts = (db: Queryable) =>
-  db.rows<ListedAccount>(sql`
-    select account_id as "id", name, mode, currency, time_zone as "timeZone", clock_at as "clockAt", created_at as "createdAt"
-      from list_all_accounts()`)
+const LISTED = fragment`
+  account_id as "id", name, mode, currency, time_zone as "timeZone", clock_at as "clockAt", created_at as "createdAt"`
+
+/** Lists all accounts of the deployment: for the operator's command line only. On Citus all workers are asked, and one that is away fails it. */
+export const listAllAccounts = (db: Queryable) => db.rows<ListedAccount>(sql`select ${LISTED} from list_all_accounts()`)
+
+/** Finds an account as the list has it, where it lies: an account on another worker of Citus may be away. */
+export const findListedAccount = (db: Queryable, account: AccountId) =>
+  db.first<ListedAccount>(sql`select ${LISTED} from accounts where account_id = ${account}`)
 
 export const anyAccountExists = (db: Queryable): Promise<boolean> =>
   db.value<boolean>(sql`select account_exists() as "exists"`)

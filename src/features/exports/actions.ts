@@ -23,7 +23,7 @@ import {
   findExport,
   findNewestExport,
   finishExport,
-  highestMark,
+  highestOf,
   insertExport,
   listReaches,
 } from './queries.ts'
@@ -134,12 +134,14 @@ async function makeBatch(
 ): Promise<{ isNew: boolean; below: bigint }> {
   const createdAt = context.moment.now
   const marked = await takeLedgerMark(tx)
-  const before = await highestMark(tx, tx.account)
-  const below = marked > before ? marked : before
+  // Who makes an export holds the account's codes, so that no other takes the number meanwhile.
+  const before = await highestOf(tx, tx.account)
+  const number = before.number + 1
+  const below = marked > before.below ? marked : before.below
   const ranges = rangesAfter(await listReaches(tx, tx.account, wanted.currency), { below, to: wanted.to })
   try {
     await tx.savepoint(async () => {
-      const { id, number } = await insertExport(tx, { ...wanted, below, createdAt })
+      const id = await insertExport(tx, { ...wanted, number, below, createdAt })
       const batch = { ...wanted, id, number, below, ranges, createdAt }
       about.isAbout(String(id))
       const isChanged = await insertUnsettled(tx, batch)

@@ -72,21 +72,23 @@ export const listReaches = (db: Queryable, account: AccountId, currency: string)
   db.rows<{ below: bigint; to: IsoDate }>(sql`
     select below, to_day as "to" from exports where account_id = ${account} and currency = ${currency} order by below, export_id`)
 
-/** Returns the highest mark of the batches of an account; 0 where there is none. */
-export const highestMark = (db: Queryable, account: AccountId): Promise<bigint> =>
-  db.value<bigint>(sql`
-    select coalesce(max(below), 0) as "below" from exports where account_id = ${account}`)
+/** Returns the highest mark and the highest number of the batches of an account; 0 where there is none. */
+export const highestOf = (db: Queryable, account: AccountId) =>
+  db.one<{ below: bigint; number: number }>(sql`
+    select coalesce(max(below), 0) as "below", coalesce(max(number), 0) as "number" from exports where account_id = ${account}`)
 
-export type NewExport = Pick<ExportRow, 'format' | 'from' | 'to' | 'currency' | 'isLock' | 'below' | 'createdAt'>
+export type NewExport = Pick<
+  ExportRow,
+  'number' | 'format' | 'from' | 'to' | 'currency' | 'isLock' | 'below' | 'createdAt'
+>
 
-/** Adds a batch, with the next number, of which nothing is written yet. */
-export const insertExport = (tx: Transaction, batch: NewExport) =>
-  tx.one<{ id: Id; number: number }>(sql`
+/** Adds a batch of which nothing is written yet, and returns its identifier. */
+export const insertExport = (tx: Transaction, batch: NewExport): Promise<Id> =>
+  tx.value<Id>(sql`
     insert into exports (account_id, number, format, from_day, to_day, currency, is_lock, below, created_at)
-    select ${tx.account}, coalesce(max(number), 0) + 1, ${batch.format}, ${batch.from}, ${batch.to}, ${batch.currency}, ${batch.isLock},
-           ${batch.below}, ${batch.createdAt}
-      from exports where account_id = ${tx.account}
-    returning export_id as "id", number`)
+    values (${tx.account}, ${batch.number}, ${batch.format}, ${batch.from}, ${batch.to}, ${batch.currency}, ${batch.isLock},
+           ${batch.below}, ${batch.createdAt})
+    returning export_id as "id"`)
 
 export type Written = Pick<
   ExportWithDifferences,

@@ -127,9 +127,15 @@ export interface HeldGateway {
 }
 
 /** Lists the gateways of all accounts that are held. */
+const HELD = fragment`account_id as "account", gateway_id as "id", type, held_for as "heldFor", held_at as "heldAt"`
+
 export const listHeldGateways = (db: Database['unscoped']) =>
+  db.rows<HeldGateway>(sql`select ${HELD} from list_held_gateways()`)
+
+/** Lists the gateways of one account that are held. */
+export const listHeldGatewaysOf = (db: Queryable, account: AccountId) =>
   db.rows<HeldGateway>(sql`
-    select account_id as "account", gateway_id as "id", type, held_for as "heldFor", held_at as "heldAt" from list_held_gateways()`)
+    select ${HELD} from gateways where account_id = ${account} and held_for is not null order by gateway_id`)
 
 /** Counts held gateways for /metrics. */
 export const listHoldFigures = (db: Database['unscoped']) =>

@@ -223,17 +223,25 @@ export function runRows<Row>(
   })
 }
 
-/** Sends reads that set their account in front, as a transaction of their own: where that takes a begin, its end leaves with them and has a Sync of its own, so that reads which fail leave nothing for the next. */
+/**
+ * Sends reads that set their account in front, as a transaction of their own: where that takes a begin, its end leaves with them and has a Sync of its own, so that reads which fail leave nothing for the next.
+ * `ended` is called once that end is answered, too: only then is the connection free.
+ */
 export function sendReads(
   client: pg.ClientBase,
   { wrapsReads }: Scopes,
   exchange: Exchange,
   callback: ExchangeCallback,
+  ended: () => void = () => {},
 ): void {
-  if (!wrapsReads) return sendExchange(client, exchange, callback)
+  if (!wrapsReads)
+    return sendExchange(client, exchange, (...answer) => {
+      callback(...answer)
+      ended()
+    })
   sendTogether(client)
   sendExchange(client, { ...exchange, before: [BEGIN, ...exchange.before] }, callback)
-  sendExchange(client, { before: [COMMIT], statements: [] }, () => {})
+  sendExchange(client, { before: [COMMIT], statements: [] }, ended)
 }
 
 /** Returns the rows of one such read. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
 import { assert } from '../../kernel/assert.ts'
 import type { AwayNodes } from './away-nodes.ts'
 import type { Memory } from '../failover/memory.ts'
@@ -114,15 +115,19 @@ interface Answer {
   watched: Watched
 }
 
-/** Sends these reads as nobody, and returns the row of the last. */
-const answerTo = (client: ServerClient, scopes: Scopes, statements: readonly Statement[]): Promise<Answer> =>
+/** Sends these reads as nobody, and returns the row of the last once the connection is free for what is sent next. */
+export const answerTo = (client: pg.ClientBase, scopes: Scopes, statements: readonly Statement[]): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    sendReads(client, scopes, { before: [scopes.account(NOBODY)], statements }, (error, found) => {
+    let settle = () => {}
+    const answered = (error: Error | null, found: unknown[][]) => {
       const answer = found.at(-1)?.[0]
-      if (error) reject(error)
-      else if (answer === undefined) reject(new Error('the watch was answered no row'))
-      else resolve(answer as Answer)
-    })
+      settle = () => {
+        if (error) reject(error)
+        else if (answer === undefined) reject(new Error('the watch was answered no row'))
+        else resolve(answer as Answer)
+      }
+    }
+    sendReads(client, scopes, { before: [scopes.account(NOBODY)], statements }, answered, () => settle())
   })
 
 export class Watch {
