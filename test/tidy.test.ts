@@ -299,8 +299,8 @@ describe('SQL', () => {
     expect(checks.length).toBeGreaterThan(40)
     /** By which the content of a template is hashed: writer and check share the formula, as they share rules of the engine. */
     const FORMULAS = ['hashedShapes', 'hashedTemplates']
-    /** A table alone, without a condition that could be wrong. */
-    const TABLES = ['writtenOutCharges']
+    /** Tables alone, without a condition that could be wrong. */
+    const TABLES = ['writtenOutCharges', 'writtenOutEvents']
     const isReading = (path: string, name: string): boolean =>
       (name.endsWith('queries.ts') &&
         !(featureOf(path) === 'verification' && name.startsWith('./')) &&

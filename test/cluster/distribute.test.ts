@@ -72,6 +72,15 @@ describe.skipIf(MISSING !== undefined)(`distribute${needs}`, () => {
     const { Tables, State } = JSON.parse(done.out)
     expect(State).toBe('distributed')
     expect(Tables.map(({ Table }: any) => Table)).toEqual(planned)
+    // Nothing else analyzes here so soon.
+    const [analyzed] = await onNode(
+      cluster.coordinator,
+      'living',
+      `
+      select sum(result::real)::integer as "rows" from run_command_on_shards('perennial.invoices',
+             $$select greatest(reltuples, 0) from pg_class where oid = '%s'::regclass$$)`,
+    )
+    expect(analyzed.rows).toBeGreaterThan(0)
     expect(await distribute('living')).toMatchObject({ code: 0 })
 
     const service = await serve(env('living'), ['--no-worker'])

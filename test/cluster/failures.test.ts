@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { call, keyed, runProgram, serve, type Serving, testFolder } from '../program/program.ts'
@@ -295,6 +297,27 @@ test.skipIf(MISSING !== undefined)(
         out: '',
         err: `The worker 127.0.0.1:${worker.port} of the database refuses: role "perennial_owner" is not permitted to log in. Its administrator runs on the coordinator, which passes it on,  alter role perennial_owner login;\n`,
       })
+      await onNode(worker, DATABASE, without.replace('owner', 'app'))
+      const mend = (...roles: string[]) =>
+        `run on the coordinator, which passes it on:  ${roles.map((role) => `alter role ${role} login;`).join(' ')}`
+      expect(await doctorOf(worker)).toMatchObject({
+        State: 'fail',
+        Says: 'refuses: role "perennial_app" is not permitted to log in, role "perennial_owner" is not permitted to log in',
+        Mend: mend('perennial_app', 'perennial_owner'),
+      })
+      for (const role of ['perennial_app', 'perennial_owner']) await inDatabase(`alter role ${role} login`)
+      expect(await doctorOf(worker)).toMatchObject({ State: 'ok' })
+      const rules = join(worker.folder, 'pg_hba.conf')
+      writeFileSync(rules, `host all perennial_app 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
+      await onNode(worker, DATABASE, 'select pg_reload_conf()')
+      expect(await doctorOf(worker)).toMatchObject({
+        State: 'fail',
+        Says: expect.stringMatching(/^does not let perennial_app in from the coordinator \(.*no password supplied/),
+      })
+      const { out } = await runProgram(['doctor', '--json'], { ...env, DATABASE_URL: urlOf(worker, DATABASE) })
+      expect(JSON.parse(out)).toContainEqual(
+        expect.objectContaining({ About: 'Citus', Says: expect.stringContaining('name the coordinator') }),
+      )
     }
 
     /** All that an account does goes on while another one's worker is away. */

@@ -44,7 +44,10 @@ test('gateway test asks each gateway of an account, or one, and fails where one 
   expect((await runProgram(['gateway', 'test', String(manual.gatewayID)], env)).code).toBe(0)
   const id = String(manual.gatewayID)
   const hold = (...words: string[]) => runProgram(['gateway', 'hold', id, ...words, '--json'], env)
-  expect(await hold('--account', '999999')).toMatchObject({ code: 1, err: expect.stringContaining('no account 999999') })
+  expect(await hold('--account', '999999')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no account 999999'),
+  })
   const held = await hold('--account', String(service.account))
   expect([held.code, JSON.parse(held.out)]).toEqual([
     0,

@@ -33,6 +33,12 @@ export interface NewEvent {
   record: string | null
 }
 
+/**
+ * Events with a row of their own: all but those of issued invoices and their mails. Of a type that is never packed they are all there is, and Citus asks one worker for
+ * them, where it asks all for the customers of the view.
+ */
+export const writtenOutEvents = fragment`event_rows`
+
 const insertion = (account: AccountId, events: readonly NewEvent[]) => fragment`
     insert into event_rows (account_id, type, record_id, customer_id, happened_at, actor, reason, record)
     select ${account}, r.type, r.record_id, r.customer_id, r.happened_at, r.actor, r.reason, r.record::jsonb from unnest(

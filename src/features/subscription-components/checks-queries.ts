@@ -1,6 +1,7 @@
 import type { AccountId, Id, SubscriptionId } from '../../kernel/ids.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { arrayLiteral, sql } from '../../platform/database/sql.ts'
+import { writtenOutEvents } from '../events/queries.ts'
 
 /** An event of usage that names the row of its reports. */
 interface NamingEvent {
@@ -12,13 +13,13 @@ interface NamingEvent {
   isThere: boolean
 }
 
-/** Lists events that name the row of their reports. The inner query has the account, though nobody reads it: without it Citus asks all workers. */
+/** Lists events that name the row of their reports. */
 export const listNamingEvents = (db: Queryable, account: AccountId, after: Id, limit: number) =>
   db.rows<NamingEvent>(sql`
     select e.event_id as "id", e.record_id as "subscriptionId", e.customer_id as "customerId", e.first as "firstUsageId",
            exists (select 1 from usage_packs c where c.account_id = ${account} and c.first_usage_id = e.first and e.record_id = any (c.subscription_ids))
              as "isThere"
-      from (select account_id, event_id, record_id, customer_id, (record ->> 'firstUsageID')::bigint as first from events
+      from (select event_id, record_id, customer_id, (record ->> 'firstUsageID')::bigint as first from ${writtenOutEvents}
              where account_id = ${account} and type = 'usage.recorded' and event_id > ${after} and record ? 'firstUsageID'
              order by event_id limit ${limit}) e
      order by e.event_id`)

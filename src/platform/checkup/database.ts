@@ -61,7 +61,7 @@ export async function checkDatabase(config: Config, root: string, workers: numbe
     const where = shownServer(config.databaseUrl)
     const connection = { connectionString: config.databaseUrl }
     const found = await withClient(connection, 'DATABASE_URL', where, (client, sentMs) =>
-      checkServer(client, sentMs, config, { root, workers }),
+      checkServer(client, sentMs, config, { connection, root, workers }),
     )
     return [...found, ...(await checkEachServer(connection))]
   }
@@ -80,7 +80,7 @@ export async function checkDatabase(config: Config, root: string, workers: numbe
       ),
     ]
   return withClient(connection, 'database', folder.root, (client, sentMs) =>
-    checkServer(client, sentMs, config, { root, workers }),
+    checkServer(client, sentMs, config, { connection, root, workers }),
   )
 }
 
@@ -184,7 +184,7 @@ async function checkServer(
   client: pg.Client,
   sentMs: number,
   config: Config,
-  { root, workers }: { root: string; workers: number },
+  { connection, root, workers }: { connection: Connection; root: string; workers: number },
 ): Promise<Finding[]> {
   const server = await describe(client)
   if (server.version < VERSION_MIN)
@@ -192,9 +192,15 @@ async function checkServer(
   // Before anything that takes its time.
   const time = checkTime(server.now.getTime() - (sentMs + Date.now()) / 2)
   const isOurs = server.isSuperuser || server.isAppMember
-  const { findings: ofCluster, hasAccounts } = await checkCluster(client, isOurs)
+  const {
+    findings: ofCluster,
+    isWorker,
+    hasAccounts,
+  } = await checkCluster(client, { connection, roles: rolesOf(server) })
+  const ofVersion = fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`)
+  if (isWorker) return [ofVersion, ...ofCluster]
   const findings = [
-    fine('database server', `PostgreSQL ${Math.floor(server.version / 10_000)}`),
+    ofVersion,
     ...checkRights(server),
     ...checkServerSettings(server, config, workers),
     time,
@@ -215,6 +221,12 @@ async function checkServer(
       : []),
     ...(isOurs ? await checkProcesses(client, connectionsOf(server, config)) : []),
   ]
+}
+
+/** Lists the roles under which workers of Citus are asked, as far as the login may take them. */
+function rolesOf({ isSuperuser, isAppThere, isAppMember, schemaOwner, login }: Server): string[] {
+  if (!isAppThere || (!isSuperuser && !isAppMember)) return []
+  return [APP_ROLE, ...(schemaOwner !== null && (isSuperuser || schemaOwner === login) ? [schemaOwner] : [])]
 }
 
 /** Checks the accounts as a whole. */

@@ -1,9 +1,7 @@
 import pg from 'pg'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { statementsOf } from './script.ts'
-import { askNodes } from './away-nodes.ts'
 import { APP_ROLE } from './roles.ts'
-import { SCOPES } from './scoped-query.ts'
 import { CITUS_MIN, type Cluster, describeCluster, IS_OF_ACCOUNTS, isNewEnough } from './cluster.ts'
 
 /**
@@ -108,6 +106,8 @@ export async function distributeAlone(client: pg.ClientBase, table: PlannedTable
       throw new StartFailure(
         `The table ${table.name} had ${before} rows before it was distributed, and ${after} after.`,
       )
+    // Without statistics the verification that follows takes minutes.
+    if (after > 0) await client.query(`analyze perennial.${pg.escapeIdentifier(table.name)}`)
     await client.query('commit')
     return after
   } catch (error) {
@@ -178,12 +178,10 @@ export async function runMigration(client: pg.ClientBase, text: string): Promise
   await letPlansFit(client)
 }
 
-/** Worker of a cluster, and what it lacks of what the coordinator has given to all. */
+/** Worker of a cluster, and what it lacks of what the coordinator has given to all: roles that are not there or may not log in, and functions that are not there or are others. */
 export interface NodeLack {
   node: string
-  isAway: boolean
-  /** Roles that are not there or may not log in, and functions that are not there or are others; null while a worker is away, because nothing is compared then. */
-  lacks: string[] | null
+  lacks: string[]
 }
 
 /** The function f, by a text that is equal on all servers. */
@@ -196,11 +194,8 @@ const HELD = `
     union all
     select ${NAMED_FUNCTION} from pg_proc f where f.pronamespace = to_regnamespace('perennial')) as held`
 
-/** Compares roles and functions of each worker with what the coordinator has given to all. */
+/** Compares roles and functions of each worker with what the coordinator has given to all. Fails where a worker is not reached under the role of the connection. */
 export async function lackingOn(client: pg.ClientBase): Promise<NodeLack[]> {
-  const nodes = await askNodes(client, SCOPES.citus.nodes)
-  if (nodes.some(({ isUp }) => !isUp))
-    return nodes.map(({ name, isUp }) => ({ node: name, isAway: !isUp, lacks: null }))
   const { rows } = await client.query<NodeLack>(
     `
     with roles as (
@@ -213,7 +208,7 @@ export async function lackingOn(client: pg.ClientBase): Promise<NodeLack[]> {
        where f.pronamespace = 'perennial'::regnamespace
          and (f.proname = any ($2) or exists (select from pg_catalog.pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = f.oid))),
     told as materialized (select t.* from roles, run_command_on_workers(format($3, names)) as t)
-    select nodename || ':' || nodeport as "node", false as "isAway",
+    select nodename || ':' || nodeport as "node",
            array(select name from needed where not result::jsonb ? name order by name) as "lacks"
       from told order by 1`,
     [APP_ROLE, ON_WORKERS, HELD],

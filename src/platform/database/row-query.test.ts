@@ -4,6 +4,8 @@ import { createTestDatabase } from '../../../test/support/app.ts'
 import { runRows } from './row-query.ts'
 import { asCount, sql, type Statement } from './sql.ts'
 import { clientConfig, openDatabase } from './open-database.ts'
+import { SCOPES } from './scoped-query.ts'
+import { answerTo } from './watch.ts'
 
 const connection = await createTestDatabase()
 const db = openDatabase(connection, { role: undefined, poolSize: 1, lanes: 1 })
@@ -91,4 +93,19 @@ test('what is sent without waiting is done before what follows, and takes the tr
     }),
   ).rejects.toMatchObject({ code: '23505' })
   expect(await db.transaction(1n, (tx) => tx.rows(count))).toEqual([{ n: 2 }])
+})
+
+test('a question of the watch that failed is over before the next one is sent: the driver warns of statements behind others', async () => {
+  const warnings: Error[] = []
+  const hear = (warning: Error) => void warnings.push(warning)
+  process.on('warning', hear)
+  const client = new pg.Client(clientConfig(connection, undefined))
+  await client.connect()
+  const scopes = { ...SCOPES.plain, wrapsReads: true }
+  const failing = [sql`select 1 / 0 as "n"`]
+  for (let n = 0; n < 3; n += 1) await expect(answerTo(client, scopes, failing)).rejects.toThrow('division by zero')
+  expect(await answerTo(client, scopes, [sql`select 1 as "n"`])).toEqual({ n: 1 })
+  await client.end()
+  process.off('warning', hear)
+  expect(warnings).toEqual([])
 })
