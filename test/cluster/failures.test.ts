@@ -492,7 +492,8 @@ test.skipIf(MISSING !== undefined)(
       ])
       await run('key', 'set', String(added.ApiKeyID), '--strict', ...of)
       await run('key', 'revoke', String(added.ApiKeyID), ...of)
-      expect((await run('key', 'list', ...of)).map(({ Revoked }: any) => Revoked !== null)).toEqual([false, true])
+      const keys: any[] = await run('key', 'list', ...of)
+      expect(keys.find(({ ApiKeyID }) => ApiKeyID === added.ApiKeyID).Revoked).not.toBeNull()
       const numbers = ['--numbers', `${account}=5000`, '--credit-numbers', `${account}=6000`]
       expect(await run('after-failover', '--lossy', '--skip', '1000', ...numbers)).toMatchObject({ Lossy: true })
       const released = await run('gateway', 'release', '--anyway')
