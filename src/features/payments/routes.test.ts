@@ -23,6 +23,7 @@ describe('recording a payment', () => {
       CurrencyCode: 'USD',
       Date: '2027-01-01T00:00:00.000Z',
       Memo: 'thanks',
+      transactionID: null,
       Ref: 'R1',
       Method: 'eft',
       Status: 'Partial',
