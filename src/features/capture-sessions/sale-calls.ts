@@ -90,7 +90,7 @@ async function askSale(
     assert(adapter.askCharge, 'the gateway of a sale can be asked')
     const found = await adapter.askCharge(call, asked)
     // A question that did not arrive leaves what may have arrived before as unknown as it was.
-    if (!('outcome' in found)) return { kind: 'unknown' }
+    if (!('outcome' in found)) return found.kind === 'not_sent' ? { kind: 'unknown' } : found
     const { outcome } = found
     if (outcome.kind === 'none') {
       if (sale.wasUnanswered || isOver) return { kind: 'never_arrived' }

@@ -195,11 +195,13 @@ export const nameSale = async (tx: Transaction, chargeId: Id, name: string): Pro
   return (await getSale(tx, tx.account, chargeId)).gatewayReference
 }
 
-/** Notes the gateway's name of the refund of a sale. */
-export const nameSaleRefund = (tx: Transaction, chargeId: Id, name: string | null) =>
-  tx.rows(sql`
-    update capture_sales set refund_gateway_reference = coalesce(${name}::text, refund_gateway_reference)
-     where account_id = ${tx.account} and charge_id = ${chargeId}`)
+/** Gives the refund of a sale that bears no name the one by which its gateway has answered. Returns the name that it has then. */
+export const nameSaleRefund = async (tx: Transaction, chargeId: Id, name: string): Promise<string | null> => {
+  await tx.rows(sql`
+    update capture_sales set refund_gateway_reference = ${name}
+     where account_id = ${tx.account} and charge_id = ${chargeId} and refund_gateway_reference is null`)
+  return (await getSale(tx, tx.account, chargeId)).refundReference
+}
 
 /** Returns the facts that the gateway of a sale is asked with. */
 export const chargeOfSale = (sale: Sale): AskedCharge => ({

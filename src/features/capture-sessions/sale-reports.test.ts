@@ -1,13 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { workAt } from '../gateway-reports/reports.testing.ts'
+import { keptReports, report, workAt } from '../gateway-reports/reports.testing.ts'
+import type { GatewayAdapter, Outcome } from '../gateways/contract.ts'
 import { CARD, complete, sendSale } from './capture.testing.ts'
-import { BY_AMOUNT, DECLINED, eventsOf, ONLY, paymentsOf, salesOf } from './sales.testing.ts'
+import { APPROVED, BY_AMOUNT, DECLINED, eventsOf, ONLY, paymentsOf, salesOf } from './sales.testing.ts'
 
 const service = await startTestService()
-const { book, work, remove, differences } = salesOf(service)
+const { book, work, remove, letPass, differences } = salesOf(service)
 
 describe('a gateway that finds otherwise later', () => {
   /** Has the book of the sandbox report something of a charge or refund on the day of the account. */
@@ -101,5 +102,98 @@ describe('a gateway that finds otherwise later', () => {
     expect(await paymentsOf(client, customerID)).toEqual([])
     expect(await eventsOf(client, 'capture_session.expired')).toEqual([])
     expect(await differences(client)).toEqual([])
+  })
+})
+
+describe('an answer about another', () => {
+  const adapters = service.calling.adapters as Map<string, GatewayAdapter>
+  const sandbox = adapters.get('sandbox') as GatewayAdapter
+  let charged: Outcome = { kind: 'unknown' }
+  let refunded: Outcome = { kind: 'unknown' }
+  const answering = () => {
+    const asked = async () => (charged.kind === 'unknown' ? charged : { outcome: charged, changes: [] }) as never
+    const refund = async () => refunded
+    adapters.set('sandbox', { ...sandbox, charge: async () => charged, askCharge: asked, refund, askRefund: refund })
+  }
+  afterEach(() => void adapters.set('sandbox', sandbox))
+
+  const named = (gatewayReference: string): Outcome => ({ kind: 'succeeded', gatewayReference, on: '2027-01-01' })
+  const reasonsOf = async (client: TestClient) =>
+    (await client.get('/v1/events?type=gateway.mismatch')).body.map(({ Reason }: any) => Reason).toSorted()
+  const saleOf = async ({ id }: TestClient) =>
+    (
+      await service.db.reader(id).rows<any>(sql`
+        select charge_id as "id", refund_id as "refundId", refund_state as "refundState", refund_gateway_reference as "refundName"
+          from capture_sales where account_id = ${id} order by charge_id desc limit 1`)
+    )[0]
+
+  test('charge leaves the sale open, with one event; after the outcome it is listed', async () => {
+    const client = await service.newAccount()
+    const [gateway] = (await client.get('/v1/gateways')).body
+    charged = { kind: 'unknown' }
+    answering()
+    const { read } = await sendSale(service, client, APPROVED)
+    charged = { kind: 'unknown', mismatch: 'The gateway answers about another amount.' }
+    for (let count = 0; count < 2; count += 1) {
+      await letPass(client)
+      await work()
+    }
+    expect((await read()).State).toBe('open')
+    expect(await reasonsOf(client)).toEqual(['The gateway answers about another amount.'])
+    charged = named('pi_1')
+    await letPass(client)
+    await work()
+    expect(await read()).toMatchObject({ State: 'captured', transactionID: 'pi_1' })
+    const other = await sendSale(service, client, APPROVED)
+    expect((await other.read()).State).toBe('open')
+    const { id } = await saleOf(client)
+    charged = { kind: 'declined', class: 'declined', code: 'x', message: 'No.', on: '2027-01-01' }
+    await letPass(client)
+    await work()
+    charged = { kind: 'unknown', mismatch: 'The gateway answers about another currency.' }
+    await report(service, { client, ...gateway }, { id: 'r-1', about: 'charge', reference: String(id) })
+    await workAt(service, client)
+    expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: charged.mismatch }])
+    expect(await reasonsOf(client)).toEqual(
+      [
+        `The gateway answers about sale ${id} with pi_1, which is the name of another charge.`,
+        'The gateway answers about another amount.',
+        'The gateway answers about another currency.',
+      ].toSorted(),
+    )
+    expect(await differences(client)).toEqual([])
+  })
+
+  test('refund leaves it open, with one event, and it keeps its name; after the outcome it is listed', async () => {
+    const client = await service.newAccount()
+    const [gateway] = (await client.get('/v1/gateways')).body
+    charged = named('pi_1')
+    refunded = { kind: 'pending', gatewayReference: 're_1' }
+    answering()
+    await sendSale(service, client, APPROVED)
+    await moveTo(client, '2027-01-03')
+    const { refundId } = await saleOf(client)
+    const next = async (answer: Outcome) => {
+      refunded = answer
+      await letPass(client)
+      await work()
+      return saleOf(client)
+    }
+    expect(await saleOf(client)).toMatchObject({ refundState: 'open', refundName: 're_1' })
+    const mismatch = 'The gateway answers about another amount.'
+    for (const answer of [named('re_2'), { kind: 'unknown', mismatch }, { kind: 'unknown', mismatch }] as const)
+      expect(await next(answer)).toMatchObject({ refundState: 'open', refundName: 're_1' })
+    expect(await next(named('re_1'))).toMatchObject({ refundState: 'made' })
+    refunded = { kind: 'unknown', mismatch: 'The gateway answers about another currency.' }
+    await report(service, { client, ...gateway }, { id: 'r-1', about: 'refund', reference: String(refundId) })
+    await workAt(service, client)
+    expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: refunded.mismatch }])
+    expect(await reasonsOf(client)).toEqual(
+      [
+        mismatch,
+        'The gateway answers about another currency.',
+        `The gateway answers about refund ${refundId} with re_2, and its refund is re_1.`,
+      ].toSorted(),
+    )
   })
 })

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { askGateway } from '../gateways/call.ts'
+import type { NotSent, Unknown } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import type { SaleDeps } from './sale-calls.ts'
 import { chargeOfSale, findSale, refundOfSale, type Sale } from './sale-queries.ts'
@@ -8,8 +9,8 @@ import { failGivingBack, finishSale } from './sales.ts'
 
 /** Reports of gateways about sales whose outcome was known: the gateway is asked whether it is another now. */
 
-/** Result of asking: `unanswered` where the gateway has to be asked again. */
-export type SaleAsked = 'applied' | 'unanswered'
+/** Result of asking: the gateway's answer where that tells nothing of what was asked about. */
+export type SaleAsked = 'applied' | Unknown | NotSent
 
 /** Asks about a charge that was declined or found not made, and begins its refund where it was made after all. */
 export async function askEndedSale(
@@ -25,9 +26,9 @@ export async function askEndedSale(
     adapter.askCharge?.(call, chargeOfSale(sale)),
   )
   if (found === undefined) return 'applied'
-  if (!('outcome' in found)) return 'unanswered'
+  if (!('outcome' in found)) return found
   const { outcome } = found
-  if (outcome.kind === 'unknown' || outcome.kind === 'not_sent') return 'unanswered'
+  if (outcome.kind === 'unknown' || outcome.kind === 'not_sent') return outcome
   if (outcome.kind === 'succeeded')
     await deps.db.transaction(account, (tx) => finishSale(tx, context, deps, sale, outcome))
   return 'applied'
@@ -44,7 +45,7 @@ export async function askSaleRefund(
   const found = await askGateway(deps, context, gateway, async (adapter, call) =>
     adapter.askRefund?.(call, refundOfSale(sale)),
   )
-  if (found?.kind === 'unknown' || found?.kind === 'not_sent') return 'unanswered'
+  if (found?.kind === 'unknown' || found?.kind === 'not_sent') return found
   if (found?.kind === 'declined')
     await deps.db.transaction(context.account.id, (tx) => failGivingBack(tx, context, sale, found))
   return 'applied'

@@ -92,7 +92,7 @@ export async function finishSale(
   const { sale } = locked
   const other = await otherNameOf(tx, sale, outcome)
   if (other !== undefined) {
-    if (!sale.wasUnanswered) await recordMismatch(tx, context, sale.gatewayId, other)
+    await recordMismatch(tx, context, sale.gatewayId, other)
     if (sale.state === 'open') await putOff(tx, context, sale, 'unknown')
     return sale.state === 'open' ? 'waiting' : 'no_answer'
   }
@@ -124,6 +124,19 @@ async function otherNameOf(tx: Transaction, { chargeId }: Sale, outcome: ChargeA
   const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
   if (name === null || (await nameSale(tx, chargeId, name)) === name) return undefined
   return `The gateway answers about sale ${chargeId} with ${name}, which is the name of another charge.`
+}
+
+/** Keeps the name that an answer about a refund bears. Returns a sentence where the answer is about another refund. */
+async function otherRefundNameOf(
+  tx: Transaction,
+  { chargeId, refundId }: Sale,
+  outcome: ChargeAnswer,
+): Promise<string | undefined> {
+  if (outcome.kind === 'unknown') return outcome.mismatch
+  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
+  const kept = name === null ? null : await nameSaleRefund(tx, chargeId, name)
+  if (kept === name) return undefined
+  return `The gateway answers about refund ${refundId} with ${name}, and its refund is ${kept}.`
 }
 
 /** Answers after which a gateway is not silent: it has answered, or was not asked. */
@@ -214,10 +227,14 @@ export async function finishGivingBack(
 ): Promise<void> {
   const { session, sale } = await lockSaleAndSession(tx, begun)
   if (sale.refundState !== 'open') return
+  const other = await otherRefundNameOf(tx, sale, outcome)
+  if (other !== undefined) {
+    await recordMismatch(tx, context, sale.gatewayId, other)
+    return putOff(tx, context, sale, 'unknown')
+  }
   const isOfSession = session.sale?.chargeId === sale.chargeId && session.capturedAt !== null
   switch (outcome.kind) {
     case 'succeeded':
-      await nameSaleRefund(tx, sale.chargeId, outcome.gatewayReference)
       await closeSaleRefund(tx, sale.chargeId, 'made')
       if (isOfSession) await endSession(session)
       return
@@ -227,7 +244,6 @@ export async function finishGivingBack(
       await recordSession(tx, context, 'capture_session.give_back_refused', session.id, null, outcome.message)
       return
     default:
-      if (outcome.kind === 'pending') await nameSaleRefund(tx, sale.chargeId, outcome.gatewayReference)
       await putOff(tx, context, sale, outcome.kind)
   }
 }

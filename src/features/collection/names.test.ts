@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { keptReports, report, workAt } from '../gateway-reports/reports.testing.ts'
 import type { AskedCharge, ChargeToMake, GatewayAdapter, Outcome } from '../gateways/contract.ts'
 import { cardShop, CARDS } from './shop.testing.ts'
 
@@ -168,4 +169,111 @@ test('a try that a program before has written goes on under its identifier alone
   expect(asked[0]).toMatchObject({ reference: String(paymentID), sentAt: null, gatewayReference: null })
   expect(sent).toMatchObject([{ reference: String(paymentID) }])
   expect(await attempts(invoiceID)).toMatchObject([{ Outcome: 'succeeded', transactionID: `pi_${paymentID}` }])
+})
+
+/** Makes the gateway answer for a charge only to whoever names it, as one does whose list of charges nobody reads. */
+function byName(gateway: ReturnType<typeof naming>) {
+  adapters.set('sandbox', {
+    ...(adapters.get('sandbox') as GatewayAdapter),
+    askCharge: async (_call, { reference, gatewayReference }) => {
+      const isKnown = gateway.made.has(reference) && gatewayReference === `pi_${reference}`
+      return {
+        outcome: isKnown ? { kind: 'succeeded', gatewayReference, on: '2027-01-01' } : { kind: 'none' },
+        changes: [],
+      }
+    },
+  })
+}
+
+/** Takes the names of an account's charges away, as a restore of an older copy does. */
+const loseNames = async (client: TestClient) => {
+  await write(client, sql`update collection_tries set gateway_reference = null where account_id = ${client.id}`)
+  await write(client, sql`update payments set transaction_id = null where account_id = ${client.id}`)
+}
+
+/** Sends a report about the one try of an account, and does its work. */
+async function reported(client: TestClient, id: string, gatewayReference: string) {
+  const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
+  const [one] = await triesOf(client)
+  const sent = { id, about: 'charge' as const, reference: `${one?.id}.${one?.nonce}`, gatewayReference }
+  expect((await report(service, { client, gatewayID, GatewayToken }, sent)).status).toBe(200)
+  await workAt(service, client)
+}
+
+test.each([
+  ['open', () => Promise.reject(new Error('the process is gone'))],
+  ['over', async () => {}],
+])(
+  'a try that is %s and whose name was lost gets it back by a report, and is not charged again',
+  async (_name, dies) => {
+    const { client, invoice, attempts } = await cardShop(service, CARDS.good)
+    const gateway = naming()
+    const { charge } = adapters.get('sandbox') as GatewayAdapter
+    adapters.set('sandbox', {
+      ...(adapters.get('sandbox') as GatewayAdapter),
+      charge: async (call, asked) => {
+        const outcome = await charge!(call, asked)
+        await dies()
+        return outcome
+      },
+    })
+    const invoiceID = await invoice(115)
+    await client.post(`/v1/invoices/${invoiceID}/collect`)
+    await loseNames(client)
+    byName(gateway)
+    const [{ id, nonce } = { id: 0n, nonce: null }] = await triesOf(client)
+    const transactionID = `pi_${id}.${nonce}`
+    await reported(client, 'r-1', transactionID)
+    expect(await attempts(invoiceID)).toMatchObject([{ Outcome: 'succeeded', transactionID }])
+    expect((await client.get(`/v1/payments/${id}`)).body).toMatchObject({ Status: 'Allocated', transactionID })
+    expect(gateway.sent).toHaveLength(1)
+    expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: null }])
+  },
+)
+
+test('a name that the gateway does not answer with is given to no try', async () => {
+  const { client, invoice } = await cardShop(service, CARDS.good)
+  byName(naming())
+  await client.post(`/v1/invoices/${await invoice(115)}/collect`)
+  await loseNames(client)
+  await reported(client, 'r-1', 'pi_invented')
+  expect(await triesOf(client)).toMatchObject([{ name: null, state: 'succeeded' }])
+})
+
+test('what was charged under a second name is listed, with one event, and changes nothing', async () => {
+  const { client, invoice, attempts } = await cardShop(service, CARDS.good)
+  naming({ nameOf: ({ gatewayReference, reference }) => gatewayReference ?? `pi_${reference}` })
+  const invoiceID = await invoice(115)
+  await client.post(`/v1/invoices/${invoiceID}/collect`)
+  const [one] = await triesOf(client)
+  for (const id of ['r-1', 'r-2']) await reported(client, id, 'pi_second')
+  const reason = `The gateway has charged pi_second for payment ${one?.id}, beside its charge ${one?.name}.`
+  expect(await keptReports(service, client)).toMatchObject([{ reason }, { reason }])
+  expect((await client.get('/v1/resultfiles')).body).toHaveLength(2)
+  expect(await eventsOf(client, 'gateway.mismatch')).toMatchObject([{ Reason: reason }])
+  expect(await attempts(invoiceID)).toMatchObject([{ Outcome: 'succeeded', transactionID: one?.name }])
+})
+
+test('an answer about another charge is told once, though no answer came before, and after the outcome, too', async () => {
+  const { client, invoice, attempts, move } = await cardShop(service, CARDS.good)
+  const mismatch = 'The gateway answers about another amount.'
+  let answer: Outcome = { kind: 'unknown' }
+  adapters.set('sandbox', {
+    ...sandbox,
+    charge: async () => answer,
+    askCharge: async () => (answer.kind === 'unknown' ? answer : { outcome: answer, changes: [] }) as never,
+  })
+  const invoiceID = await invoice(115)
+  await client.post(`/v1/invoices/${invoiceID}/collect`)
+  answer = { kind: 'unknown', mismatch }
+  for (const day of ['2027-01-02', '2027-01-03']) await move(day)
+  expect(await eventsOf(client, 'gateway.mismatch')).toMatchObject([{ Reason: mismatch }])
+  answer = { kind: 'succeeded', gatewayReference: 'pi_1', on: '2027-01-01' }
+  await move('2027-01-04')
+  expect(await attempts(invoiceID)).toMatchObject([{ Outcome: 'succeeded' }])
+  answer = { kind: 'unknown', mismatch: 'The gateway answers about another currency.' }
+  await reported(client, 'r-1', 'pi_1')
+  expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: answer.mismatch }])
+  expect(await eventsOf(client, 'gateway.mismatch')).toHaveLength(2)
+  expect(await attempts(invoiceID)).toMatchObject([{ Outcome: 'succeeded', transactionID: 'pi_1' }])
 })

@@ -77,7 +77,7 @@ export async function putOffMismatched(
   t: Try,
   sentence: string,
 ): Promise<void> {
-  if (!t.wasUnanswered) await recordMismatch(tx, context, t.gatewayId, sentence)
+  await recordMismatch(tx, context, t.gatewayId, sentence)
   const { attempts, silentSince } = t
   await putOffTry(tx, t.paymentId, {
     wasCalled: true,

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, differencesOf, moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
+import { account } from '../batches/batches.testing.ts'
+import type { ChargeState, Unknown } from '../gateways/contract.ts'
 import { acting } from '../money/money.testing.ts'
 import { failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
 import { chargedPayment } from '../refunds/charged.testing.ts'
@@ -289,4 +291,42 @@ test('what cannot be applied is kept with the reason', async () => {
   expect(await paymentsOf(shop.client)).toEqual(before)
   expect(await keptReports(service, other.client)).toEqual([])
   await clean(shop.client)
+})
+
+test('an answer about another debit is listed, with an event, and the line waits for its own; its name comes back by a report', async () => {
+  const { client, gateway, must, batch, customer, line, build } = await account(service)
+  const { BatchToken } = await batch()
+  const ids: bigint[] = []
+  for (let count = 0; count < 2; count += 1) {
+    const { customerID, paymentMethodID, invoice } = await customer()
+    const PaymentApplied = [{ invoiceID: await invoice(100), amount: 100 }]
+    const added = await line(BatchToken, { customerID, paymentMethodID, Amount: 100, PaymentApplied })
+    ids.push(BigInt(added.body.paymentID))
+  }
+  const [one, other] = ids as [bigint, bigint]
+  await must('put', '/v1/batches/submit', { BatchToken, ActionDate: '2027-01-05' })
+  await build()
+  const sandbox = service.calling.adapters.get('sandbox')!
+  let sent = 0
+  const answered = async (id: bigint, answer: ChargeState | Unknown) => {
+    const askCharge = async () => answer
+    await report(service, { client, ...gateway }, charge(id, `line-${(sent += 1)}`))
+    await workAt(service, client, { adapters: new Map([['sandbox', { ...sandbox, askCharge }]]) })
+    return (await keptReports(service, client)).at(-1)
+  }
+  const succeeded = (gatewayReference: string): ChargeState => ({
+    outcome: { kind: 'succeeded', gatewayReference, on: '2027-01-01' },
+    changes: [],
+  })
+  const mismatch = 'The gateway answers about another amount.'
+  expect(await answered(one, { kind: 'unknown', mismatch })).toMatchObject({ isFinished: true, reason: mismatch })
+  expect((await paymentsOf(client)).map(([, , status]: unknown[]) => status)).toEqual(['Pending', 'Pending'])
+  expect(await answered(one, succeeded('db_1'))).toMatchObject({ isFinished: true, reason: null })
+  const reason = `The gateway answers about charge ${other} with db_1, which is the name of another charge.`
+  expect(await answered(other, succeeded('db_1'))).toMatchObject({ isFinished: true, reason })
+  expect((await client.get(`/v1/payments/${one}`)).body).toMatchObject({ Status: 'Allocated', transactionID: 'db_1' })
+  expect((await client.get(`/v1/payments/${other}`)).body).toMatchObject({ Status: 'Pending', transactionID: null })
+  const events = (await client.get('/v1/events?type=gateway.mismatch')).body
+  expect(events.map(({ Reason }: any) => Reason).toSorted()).toEqual([mismatch, reason].toSorted())
+  await clean(client)
 })

@@ -91,7 +91,25 @@ const ask = <Answer>(
 const isUnanswered = (answer: { kind?: string }): answer is Unknown | NotSent =>
   answer.kind === 'unknown' || answer.kind === 'not_sent'
 
-const verdictOf = (asked: SaleAsked): Verdict => (asked === 'applied' ? APPLIED : WAITS)
+/** Returns the verdict on an answer that tells nothing. Rule: what is about another charge or refund is listed for a person, with an event. */
+async function unanswered(
+  deps: ReportDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  answer: Unknown | NotSent,
+): Promise<Verdict> {
+  const reason = answer.kind === 'unknown' ? answer.mismatch : undefined
+  if (reason === undefined) return WAITS
+  await deps.db.transaction(context.account.id, (tx) => recordMismatch(tx, context, gateway.id, reason))
+  return refused(reason)
+}
+
+const verdictOf = async (
+  deps: ReportDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  asked: SaleAsked,
+): Promise<Verdict> => (asked === 'applied' ? APPLIED : unanswered(deps, context, gateway, asked))
 
 async function chargeReported(
   deps: ReportDeps,
@@ -106,8 +124,9 @@ async function chargeReported(
   // Another nonce is another installation's, a copy's, or what a restore has lost.
   if (!found || found.nonce !== named.nonce)
     return refused(`The gateway reports charge ${report.reference}, which is none of this service.`)
-  const charge = await nameBack(deps, context, gateway, found, report.name)
-  if (!charge) return WAITS
+  const back = await nameBack(deps, context, gateway, found, report.name)
+  if ('verdict' in back) return back.verdict
+  const { charge } = back
   if (report.name !== null && charge.gatewayReference !== report.name) {
     const other = await chargedTwice(deps, context, gateway, charge, report.name)
     if (other) return other
@@ -117,7 +136,7 @@ async function chargeReported(
     const sold = await findSoldCharge(reader, account.id, gateway.id, id)
     // Rule: the charge of a capture session waits until a customer has it; what it is after it was found not made goes back.
     if (sold && sold.paymentId === null)
-      return sold.isWaiting ? WAITS : verdictOf(await askEndedSale(deps, context, gateway, id))
+      return sold.isWaiting ? WAITS : verdictOf(deps, context, gateway, await askEndedSale(deps, context, gateway, id))
   }
   const paymentId = await findPaymentOfCharge(reader, account.id, gateway.id, id)
   assert(paymentId !== undefined, `charge ${id} is a payment`)
@@ -128,7 +147,7 @@ async function chargeReported(
   // Only whoever holds its lease asks about a try that is open.
   if (charge.kind === 'try' && isPending(known)) return WAITS
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, factsOfCharge(charge)))
-  if ('kind' in answer && isUnanswered(answer)) return WAITS
+  if ('kind' in answer && isUnanswered(answer)) return unanswered(deps, context, gateway, answer)
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
   const of = { charge, paymentId, wasPending: isPending(known) }
   const verdict = await deps.db.transaction(account.id, (tx) =>
@@ -140,7 +159,7 @@ async function chargeReported(
 
 /**
  * Gives a charge that keeps no name the one that a report gives, once the gateway's answer bears it: a restore or a failover has lost it, and without a name
- * it would be asked for in vain. Returns the charge as it is then; undefined where the gateway does not answer.
+ * it would be asked for in vain. Returns the charge as it is then, or the verdict where the gateway does not answer for it.
  */
 async function nameBack(
   deps: ReportDeps,
@@ -148,15 +167,16 @@ async function nameBack(
   gateway: Gateway,
   charge: KnownCharge,
   name: string | null,
-): Promise<KnownCharge | undefined> {
-  if (name === null || charge.gatewayReference !== null) return charge
+): Promise<{ charge: KnownCharge } | { verdict: Verdict }> {
+  if (name === null || charge.gatewayReference !== null) return { charge }
   const asked = { ...factsOfCharge(charge), gatewayReference: name }
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, asked))
-  if ('kind' in answer) return isUnanswered(answer) ? undefined : charge
+  if ('kind' in answer)
+    return isUnanswered(answer) ? { verdict: await unanswered(deps, context, gateway, answer) } : { charge }
   const { outcome } = answer
-  if (!('gatewayReference' in outcome) || outcome.gatewayReference !== name) return charge
+  if (!('gatewayReference' in outcome) || outcome.gatewayReference !== name) return { charge }
   const kept = await deps.db.transaction(context.account.id, (tx) => nameCharge(tx, charge, name))
-  return { ...charge, gatewayReference: kept }
+  return { charge: { ...charge, gatewayReference: kept } }
 }
 
 /** Asks about a charge by a name that is not its own; a refusal, with an event, where money was taken under it. */
@@ -169,10 +189,14 @@ async function chargedTwice(
 ): Promise<Verdict | undefined> {
   const asked = { ...factsOfCharge(charge), gatewayReference: name }
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, asked))
-  if ('kind' in answer && isUnanswered(answer)) return WAITS
+  if ('kind' in answer && isUnanswered(answer)) return unanswered(deps, context, gateway, answer)
   if (!('outcome' in answer) || answer.outcome.kind !== 'succeeded' || answer.outcome.gatewayReference !== name)
     return undefined
-  const reason = `The gateway has charged ${name} for payment ${charge.id}, beside its charge ${charge.gatewayReference}.`
+  const beside =
+    charge.gatewayReference === null
+      ? 'and another charge bears that name'
+      : `beside its charge ${charge.gatewayReference}`
+  const reason = `The gateway has charged ${name} for payment ${charge.id}, ${beside}.`
   await deps.db.transaction(context.account.id, (tx) => recordMismatch(tx, context, gateway.id, reason))
   return refused(reason)
 }
@@ -189,7 +213,8 @@ async function refundReported(
   const notHere = refused(`The gateway reports refund ${reference}, which is none of this service.`)
   if (!named) return notHere
   const sale = await findSaleOfRefund(reader, account.id, gateway.id, named.id)
-  if (sale && sale.refundNonce === named.nonce) return verdictOf(await askSaleRefund(deps, context, gateway, sale))
+  if (sale && sale.refundNonce === named.nonce)
+    return verdictOf(deps, context, gateway, await askSaleRefund(deps, context, gateway, sale))
   const refund = await findPaymentRefund(reader, account.id, named.id)
   const payment = refund && (await findPayment(reader, account.id, refund.paymentId))
   if (!refund || refund.nonce !== named.nonce || payment?.gatewayId !== gateway.id) return notHere
@@ -197,7 +222,7 @@ async function refundReported(
   assert(asked, `refund ${refund.id} exists`)
   // An open refund is asked about in its turn.
   if (asked.refund.state === 'open') return APPLIED
-  if (isUnanswered(asked.outcome)) return WAITS
+  if (isUnanswered(asked.outcome)) return unanswered(deps, context, gateway, asked.outcome)
   return asked.refund.state === 'failed' && asked.outcome.kind === 'succeeded'
     ? refused(`Refund ${refund.id} is recorded as failed, and the gateway has made it.`)
     : APPLIED

@@ -2,8 +2,11 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
+import { instantOf } from '../../kernel/zone.ts'
+import type { GatewayReport } from '../gateways/contract.ts'
+import { sandboxReport } from '../gateways/sandbox.ts'
 import { chargedPayment } from '../refunds/charged.testing.ts'
-import { keptReports, report, signed } from './reports.testing.ts'
+import { keptReports, report, signed, workAt } from './reports.testing.ts'
 
 /** The address of reports: who may report, and what a report that is not accepted learns. */
 
@@ -66,6 +69,62 @@ test('beyond those that are taken and wait a report is 429, never 503, and what 
   const taken = statuses.filter((status) => status === 200).length
   expect(taken).toBeGreaterThan(0)
   expect(await keptReports(service, one.client)).toHaveLength(taken)
+})
+
+/** Sends several reports in one request, which bears a scope. */
+async function reportAll(one: Awaited<ReturnType<typeof sender>>, all: readonly GatewayReport[], scope: string) {
+  const whose = { accountId: one.client.id, gatewayId: BigInt(one.gatewayID), scope, isLive: false, settings: {} }
+  const keyedHash = service.calling.envelope.keyedHash('sandbox')
+  const { raw, headers } = sandboxReport(whose, keyedHash, all, instantOf(Date.now()))
+  return anonymous.request('POST', one.path, raw.toString(), headers)
+}
+
+test('250 reports of one request are kept, each once, also where half of them are known', async () => {
+  const one = await sender()
+  const all = Array.from({ length: 250 }, (_, n): GatewayReport => ({ id: `r-${n}`, ...ABOUT }))
+  for (const sent of [all.slice(0, 125), all, all])
+    expect((await reportAll(one, sent, one.GatewayToken)).status).toBe(200)
+  expect((await keptReports(service, one.client)).map(({ externalId }) => externalId)).toEqual(all.map(({ id }) => id))
+})
+
+test('what bears another scope is answered 200, and nothing is kept of it', async () => {
+  const one = await sender()
+  const sent = await reportAll(one, [{ id: 'r-1', ...ABOUT }], crypto.randomUUID())
+  expect([sent.status, await keptReports(service, one.client)]).toEqual([200, []])
+})
+
+test('of one request nothing is kept where one of its reports cannot be', async () => {
+  const one = await sender()
+  const all: GatewayReport[] = [
+    { id: 'r-1', ...ABOUT },
+    { id: 'r-2', about: 'charge', reference: 'a b' },
+  ]
+  const sent = await reportAll(one, all, one.GatewayToken)
+  expect([sent.status, await keptReports(service, one.client)]).toEqual([400, []])
+})
+
+test('a charge or refund of this scope with an identifier or a nonce that is not here is listed for a person', async () => {
+  const shop = await chargedPayment(service)
+  const one = { ...shop, path: `/gateways/${shop.GatewayToken}/events` }
+  expect((await shop.refund({ Amount: 10 })).status).toBe(201)
+  const [{ refundID }] = await shop.refunds()
+  const all = ['charge', 'refund'].flatMap((about) =>
+    ['999999999.Qm3kz0aXw1Yb', `${about === 'charge' ? shop.id : refundID}.Qm3kz0aXw1Yb`].map((reference, n) => ({
+      id: `${about}-${n}`,
+      about: about as 'charge' | 'refund',
+      reference,
+    })),
+  )
+  expect((await reportAll(one, all, shop.GatewayToken)).status).toBe(200)
+  await workAt(service, shop.client)
+  const kept = await keptReports(service, shop.client)
+  expect(kept.map(({ isFinished, reason }) => [isFinished, reason])).toEqual(
+    all.map(({ about, reference }) => [
+      true,
+      `The gateway reports ${about} ${reference}, which is none of this service.`,
+    ]),
+  )
+  expect((await shop.client.get('/v1/resultfiles')).body).toHaveLength(4)
 })
 
 test('a gateway that is not active still reports: it has money of before', async () => {

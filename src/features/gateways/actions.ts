@@ -24,6 +24,7 @@ import {
   insertGateway,
   lockChoices,
   lockRatesReported,
+  isMismatchRecorded,
   noteRefusal,
   replacePrimaries,
   type StoredSettings,
@@ -215,13 +216,14 @@ export async function removeGateway(tx: Transaction, context: RequestContext, ga
   await deleteGateway(tx, tx.account, id)
 }
 
-/** Records that a gateway answered about another charge or refund than it was asked about: a person has to look. */
+/** Records that a gateway answered about another charge or refund than it was asked about: a person has to look. The same is recorded once. */
 export const recordMismatch = async (
   tx: Transaction,
   context: RequestContext,
   id: Id,
   reason: string,
 ): Promise<void> => {
+  if (await isMismatchRecorded(tx, id, reason)) return
   const row = await findGateway(tx, tx.account, id)
   assert(row, `gateway ${id} exists`)
   await recordChange(tx, context, gatewayKind, { type: 'gateway.mismatch', row, reason })

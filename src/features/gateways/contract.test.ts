@@ -7,7 +7,7 @@ import { testContract } from './contract.testing.ts'
 import { callOf } from './calls.testing.ts'
 import type { ChargingCall } from './contract.ts'
 import { manual } from './manual.ts'
-import { sandboxAdapter } from './sandbox.ts'
+import { sandboxAdapter, sandboxReport } from './sandbox.ts'
 import { sepaFile } from './sepa-file.ts'
 
 /** Every adapter is held to the one contract. */
@@ -29,6 +29,7 @@ describe('the contract of gateways', () => {
     make: () => sandboxAdapter(service.db, keyedHash),
     newCall: callWith({ EventSecret: 'secret of reports' }),
     cards: { approved: '4242424242424242', declined: '4000000000009995', refusedAtStoring: '4000000000000002' },
+    signed: (call, reports) => sandboxReport(call, keyedHash, reports, call.now),
     secrets: ['secret of reports'],
   })
   testContract({ type: 'manual', make: () => manual, newCall: callWith({}) })

@@ -8,6 +8,7 @@ import type {
   BatchToBuild,
   Declined,
   GatewayAdapter,
+  GatewayReport,
   ChargingCall,
   LineToBuild,
   Outcome,
@@ -32,6 +33,8 @@ export interface ContractOf {
   newCall(): Promise<ChargingCall>
   /** Of an adapter that takes cards. */
   cards?: CardsOfTest
+  /** Signs a request with reports as the gateway does; of an adapter that reads reports. */
+  signed?(call: ChargingCall, reports: readonly GatewayReport[]): { raw: Buffer; headers: Record<string, string> }
   /** Texts that no answer may hold: secrets of Settings. */
   secrets?: readonly string[]
 }
@@ -339,5 +342,18 @@ function testReports(of: ContractOf, adapter: Required<Pick<GatewayAdapter, 'rea
         { 'webhook-id': ['r'], 'webhook-timestamp': 'soon', 'webhook-signature': '' },
       ])
         expect(adapter.readReport(whose, Buffer.from(raw), headers, now)).toEqual({ kind: 'refused' })
+  })
+
+  test(`${of.type} reads 250 reports of one request in their order, and none of another scope`, async () => {
+    const call = await of.newCall()
+    const about = Array.from({ length: 250 }, (_, n) => ({
+      id: `r-${n}`,
+      about: 'charge' as const,
+      reference: `${n + 1}`,
+    }))
+    const read = (signed: ReturnType<NonNullable<ContractOf['signed']>>) =>
+      adapter.readReport(call, signed.raw, signed.headers, call.now)
+    expect(read(of.signed!(call, about))).toEqual({ kind: 'read', reports: about })
+    expect(read(of.signed!({ ...call, scope: 'of somebody else' }, about))).toEqual({ kind: 'read', reports: [] })
   })
 }

@@ -173,8 +173,7 @@ export async function finishRefund(
         ? undefined
         : `The gateway answers about refund ${id} with ${name}, which is the name of another refund.`
   if (mismatch !== undefined) {
-    const isNew = refund.lastAnswer !== 'unknown'
-    if (isNew) await recordMismatch(tx, context, (await processedBy(tx, payment)).id, mismatch)
+    await recordMismatch(tx, context, (await processedBy(tx, payment)).id, mismatch)
     return wait(tx, context, refund, 'unknown')
   }
   switch (outcome.kind) {

@@ -7,6 +7,8 @@ import { chargedPayment } from './charged.testing.ts'
 import { askAbout } from './ask.ts'
 import { refundsDuty } from './duty.ts'
 import { failPayment, lockedPayment } from '../money/payments.ts'
+import { keptReports, report, workAt } from '../gateway-reports/reports.testing.ts'
+import type { GatewayAdapter, Outcome } from '../gateways/contract.ts'
 
 const service = await startTestService()
 
@@ -210,6 +212,42 @@ test('one without an answer is asked about: made, or not received and failed', a
     expect(await shop.refunds()).toMatchObject([{ State }])
     expect(await shop.balances()).toMatchObject({ Held: 0, Unallocated: State === 'failed' ? 100 : 60 })
     expect(await differencesOf(service, shop.client)).toEqual([])
+  }
+})
+
+test('an answer about another refund is unknown, with one event; after the outcome it is listed', async () => {
+  const adapters = service.calling.adapters as Map<string, GatewayAdapter>
+  const sandbox = adapters.get('sandbox') as GatewayAdapter
+  let answer: Outcome = { kind: 'unknown' }
+  adapters.set('sandbox', { ...sandbox, refund: async () => answer, askRefund: async () => answer })
+  try {
+    const shop = await charged()
+    const named = (gatewayReference: string): Outcome => ({ kind: 'succeeded', gatewayReference, on: '2027-01-01' })
+    expect((await shop.refund({ Amount: 10 })).status).toBe(202)
+    answer = { kind: 'unknown', mismatch: 'The gateway answers about another amount.' }
+    for (const hour of ['10', '12']) await pass(shop, `2027-01-01T${hour}:00:00Z`)
+    expect(await shop.refunds()).toMatchObject([{ State: 'open', transactionID: null }])
+    answer = named('re_1')
+    await pass(shop, '2027-01-01T14:00:00Z')
+    expect((await shop.refund({ Amount: 20 })).status).toBe(202)
+    expect(await shop.refunds()).toMatchObject([
+      { State: 'succeeded', transactionID: 're_1' },
+      { State: 'open', transactionID: null },
+    ])
+    const [{ refundID }] = await shop.refunds()
+    answer = { kind: 'unknown', mismatch: 'The gateway answers about another currency.' }
+    await report(service, shop, { id: 'r-1', about: 'refund', reference: String(refundID) })
+    await workAt(service, shop.client)
+    expect(await keptReports(service, shop.client)).toMatchObject([{ isFinished: true, reason: answer.mismatch }])
+    const events = (await shop.client.get('/v1/events?type=gateway.mismatch')).body
+    expect(events.map(({ Reason }: any) => Reason).toSorted()).toEqual([
+      'The gateway answers about another amount.',
+      'The gateway answers about another currency.',
+      expect.stringMatching(/with re_1, which is the name of another refund\.$/),
+    ])
+    expect(await differencesOf(service, shop.client)).toEqual([])
+  } finally {
+    adapters.set('sandbox', sandbox)
   }
 })
 
