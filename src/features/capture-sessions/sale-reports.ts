@@ -9,7 +9,7 @@ import { failGivingBack, finishSale } from './sales.ts'
 
 /** Reports of gateways about sales whose outcome was known: the gateway is asked whether it is another now. */
 
-/** Result of asking: the gateway's answer where that tells nothing of what was asked about. */
+/** Result of asking: the gateway's answer where that leaves open what was asked. */
 export type SaleAsked = 'applied' | Unknown | NotSent
 
 /** Asks about a charge that was declined or found not made, and begins its refund where it was made after all. */

@@ -285,3 +285,12 @@ export const sendChanged = (tx: Transaction, recordType: UpdatedType, ids: reado
     )}::bigint[])`),
   )
 }
+
+/** Returns true where an event about a record is written for a reason, of a type whose events are rows of their own. */
+export const isRecordedFor = (
+  tx: Transaction,
+  { type, recordId, reason }: Pick<NewEvent, 'type' | 'recordId' | 'reason'>,
+): Promise<boolean> =>
+  tx.value<boolean>(sql`
+    select exists (select 1 from event_rows where account_id = ${tx.account} and type = ${type} and record_id = ${recordId}
+      and reason = ${reason}) as "is"`)

@@ -91,7 +91,7 @@ const ask = <Answer>(
 const isUnanswered = (answer: { kind?: string }): answer is Unknown | NotSent =>
   answer.kind === 'unknown' || answer.kind === 'not_sent'
 
-/** Returns the verdict on an answer that tells nothing. Rule: what is about another charge or refund is listed for a person, with an event. */
+/** Returns the verdict on an answer that leaves open what was asked. Rule: what is about another charge or refund is listed for a person, with an event. */
 async function unanswered(
   deps: ReportDeps,
   context: RequestContext,

@@ -24,7 +24,6 @@ import {
   insertGateway,
   lockChoices,
   lockRatesReported,
-  isMismatchRecorded,
   noteRefusal,
   replacePrimaries,
   type StoredSettings,
@@ -223,7 +222,7 @@ export const recordMismatch = async (
   id: Id,
   reason: string,
 ): Promise<void> => {
-  if (await isMismatchRecorded(tx, id, reason)) return
+  if (await isRecordedFor(tx, { type: 'gateway.mismatch', recordId: id, reason })) return
   const row = await findGateway(tx, tx.account, id)
   assert(row, `gateway ${id} exists`)
   await recordChange(tx, context, gatewayKind, { type: 'gateway.mismatch', row, reason })

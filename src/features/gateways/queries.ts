@@ -75,12 +75,6 @@ export const noteRefusal = (tx: Transaction, id: Id, reason: string) =>
      where account_id = ${tx.account} and gateway_id = ${id}
        and (refused_for is distinct from ${reason} or refused_at < moment('-1 day')) returning 1 as "noted"`)
 
-/** Returns true where the event of a gateway's mismatch is written for a reason. */
-export const isMismatchRecorded = (tx: Transaction, id: Id, reason: string): Promise<boolean> =>
-  tx.value<boolean>(sql`
-    select exists (select 1 from event_rows where account_id = ${tx.account} and type = 'gateway.mismatch' and record_id = ${id}
-      and reason = ${reason}) as "is"`)
-
 /** Holds a gateway; one that is held already keeps its reason. */
 export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
   tx.rows(sql`
