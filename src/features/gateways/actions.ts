@@ -8,7 +8,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { closeNotes } from '../../platform/failover/queries.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
-import { sendEvents } from '../events/queries.ts'
+import { isRecordedFor, sendEvents } from '../events/queries.ts'
 import { recordChange, recordEvent } from '../events/record.ts'
 import { gatewayFactsOf, type GatewayFacts, type GatewayType, SANDBOX } from './facts.ts'
 import {
