@@ -209,7 +209,7 @@ async function claimWaiting(
   const gateway = entered ? entered.gateway : await findGateway(tx, tx.account, t.gatewayId)
   // The charge would be ended, and none could take its place.
   if (gateway) refuseHeld(gateway)
-  return claimTry(tx, t.paymentId, true)
+  return claimTry(tx, t.paymentId, 'all')
 }
 
 /** Closes the intent of a card that nothing is charged to, and has the card removed. */

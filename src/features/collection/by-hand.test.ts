@@ -97,7 +97,7 @@ test('it is refused for what is no try, for unknown payments, and while the gate
   const account = await getAccount(service.db.reader(client.id), client.id)
   const context = { account, moment: momentOf(account, Date.now), actor: 'test' } as RequestContext
   const deps = { ...service.calling, adapters: new Map([['sandbox' as const, pending]]), db: service.db }
-  expect(await resumeTry(deps, context, BigInt(paymentID), true)).toBe('open')
+  expect(await resumeTry(deps, context, BigInt(paymentID), 'all')).toBe('open')
   expect(codesOf(await settle({ Success: true }))).toEqual(['gateway_may_answer'])
   await clean(client)
 })

@@ -23,6 +23,7 @@ import { findMethod } from '../payment-methods/queries.ts'
 import { finishTry, type Known, otherName, putOffMismatched } from './outcome.ts'
 import {
   ASK_AGAIN_SECONDS,
+  type Claimable,
   claimTry,
   findPaidFor,
   keepTryName,
@@ -47,6 +48,7 @@ interface Open extends Pick<Try, 'wasUnanswered' | 'wasCalled' | 'silentSince'> 
   isNotSent: boolean
   awaitsCustomer?: boolean
   confirmUrl?: string | null
+  isWaitKept?: boolean
   /** The gateway's name of the charge, where its answer bears one. */
   name?: string | null
   /** The answer was about another charge: a sentence. */
@@ -72,6 +74,11 @@ export interface Charged {
   isCustomerPresent?: boolean
   /** The address at which a gateway hands them back; null: nobody knows it. */
   returnUrl?: string | null
+}
+
+/** A try that a report has woken, which is to be left as it is where it still waits for its customer. */
+interface Resumed {
+  isWoken: boolean
 }
 
 async function chargedBy({ db }: CallDeps, account: AccountId, t: Try): Promise<Charged> {
@@ -119,19 +126,23 @@ export async function callTry(
   context: Pick<RequestContext, 'account' | 'moment'>,
   t: Try,
   begun?: Charged,
+  { isWoken }: Resumed = { isWoken: false },
 ): Promise<Answered> {
   const { id: account } = context.account
   const by = begun ?? (await chargedBy(deps, account, t))
   const { gateway, isCustomerPresent = false } = by
+  const isLeftWaiting = isCustomerPresent || (isWoken && t.awaitsCustomer)
   const charge = await chargeOf(deps, account, t, by)
   // The name that the call itself has kept is among the facts of its questions.
   let { gatewayReference } = charge
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, makeOrEnd, { isCustomerPresent })
-  return readOutcome(outcome, t, context.moment, isCustomerPresent)
+  const answered = readOutcome(outcome, t, context.moment, isLeftWaiting)
+  // Being asked about makes nobody's time to confirm it longer.
+  return isWoken && answered.known === null && answered.awaitsCustomer ? { ...answered, isWaitKept: true } : answered
 
   async function makeOrEnd(adapter: GatewayAdapter, call: GatewayCall): Promise<Outcome | 'never_arrived'> {
     const answered = await chargeOrAsk(adapter, call)
-    if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isCustomerPresent) return answered
+    if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isLeftWaiting) return answered
     // Should it have been confirmed in this very moment, it is charged.
     const ended = await adapter.cancelCharge?.(call, { ...charge, gatewayReference })
     return ended?.kind === 'succeeded' ? ended : answered
@@ -165,7 +176,7 @@ function readOutcome(
   outcome: Outcome | 'never_arrived',
   t: Try,
   { now, today }: Moment,
-  isCustomerPresent: boolean,
+  isLeftWaiting: boolean,
 ): Answered {
   const failed = (declineClass: Extract<Known, { kind: 'failed' }>['class'], code: string | null, message: string) => ({
     known: { kind: 'failed', class: declineClass, code, message, on: today } as const,
@@ -179,7 +190,7 @@ function readOutcome(
         known: { kind: 'failed', class: outcome.class, code: outcome.code, message: outcome.message, on: outcome.on },
       }
     case 'requires_action':
-      if (isCustomerPresent)
+      if (isLeftWaiting)
         return {
           known: null,
           wasUnanswered: false,
@@ -241,12 +252,12 @@ export async function writeAnswer(
 
 /** Writes that the outcome of a try is not known yet, and when it is taken up again. */
 export async function putOff(tx: Transaction, context: RequestContext, t: Try, open: Open): Promise<void> {
-  const { name = null, mismatch, isNotSent, awaitsCustomer = false, confirmUrl = null } = open
+  const { name = null, mismatch, isNotSent, awaitsCustomer = false, confirmUrl = null, isWaitKept = false } = open
   const attempts = isNotSent ? t.attempts + 1 : t.attempts
   const askSeconds = awaitsCustomer ? CONFIRM_SECONDS : ASK_AGAIN_SECONDS
   const waitSeconds = isNotSent ? (WAITS[t.attempts] ?? HOURLY) : askSeconds
   const { wasCalled, wasUnanswered, silentSince } = open
-  const to = { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, confirmUrl, waitSeconds }
+  const to = { wasCalled, wasUnanswered, silentSince, attempts, awaitsCustomer, confirmUrl, isWaitKept, waitSeconds }
   if (name !== null && !(await keepName(tx, t, name))) return putOffMismatched(tx, context, t, otherName(t, name))
   if (mismatch !== undefined) return putOffMismatched(tx, context, t, mismatch)
   await putOffTry(tx, t.paymentId, to)
@@ -259,14 +270,14 @@ async function keepName(tx: Transaction, { paymentId, gatewayId }: Try, name: st
   return now?.gatewayReference === name
 }
 
-/** Takes up an open try that nobody is at; undefined where there is nothing to do. With `isAll` also one whose wait is not over. */
+/** Takes up an open try that may be claimed; undefined where there is nothing to do. One that is claimed as idle was woken by a report. */
 export async function resumeTry(
   deps: CallDeps,
   context: RequestContext,
   paymentId: Id,
-  isAll: boolean,
+  which: Claimable,
 ): Promise<'succeeded' | 'failed' | 'open' | undefined> {
-  const t = await deps.db.transaction(context.account.id, (tx) => claimTry(tx, paymentId, isAll))
+  const t = await deps.db.transaction(context.account.id, (tx) => claimTry(tx, paymentId, which))
   if (!t) return undefined
-  return writeAnswer(deps, context, t, await callTry(deps, context, t))
+  return writeAnswer(deps, context, t, await callTry(deps, context, t, undefined, { isWoken: which === 'idle' }))
 }

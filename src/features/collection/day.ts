@@ -278,7 +278,7 @@ async function resumeOpen(
   const open = await listOpenTries(deps.db.reader(context.account.id), context.account.id, isAll, A_LOOK)
   await sideBySide(open, AT_ONCE, async ({ paymentId }) => {
     goOn()
-    const result = await resumeTry(deps, context, paymentId, isAll)
+    const result = await resumeTry(deps, context, paymentId, isAll ? 'all' : 'free')
     if (result === 'open') return
     unknown.delete(paymentId)
     count(totals, result)

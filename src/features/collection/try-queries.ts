@@ -5,7 +5,7 @@ import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigintList } from '../../platform/database/columns.ts'
-import { UNTIL } from '../../platform/database/lease.ts'
+import { isOver, UNTIL } from '../../platform/database/lease.ts'
 import { CLAIMED, IS_FREE, LET_GO } from '../../platform/database/leased.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
 
@@ -209,11 +209,20 @@ export const listOpenTries = (db: Queryable, account: AccountId, isAll: boolean,
      where account_id = ${account} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
      order by payment_id limit ${limit}`)
 
+/** Open tries that may be claimed: nobody is at them; of those that are free the wait is over, too. `all`: whoever moves the clock holds the account. */
+export type Claimable = 'all' | 'free' | 'idle'
+
+const CLAIMABLE: Readonly<Record<Claimable, Fragment>> = {
+  all: fragment``,
+  free: fragment`and ${IS_FREE}`,
+  idle: fragment`and ${isOver('leased_until')}`,
+}
+
 /** Claims an open try for this process; undefined where it has its outcome, or another is at it. */
-export const claimTry = (tx: Transaction, paymentId: Id, isAll: boolean) =>
+export const claimTry = (tx: Transaction, paymentId: Id, which: Claimable) =>
   tx.first<Try>(sql`
     update collection_tries set ${CLAIMED}
-     where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
+     where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open' and not is_line ${CLAIMABLE[which]}
     returning ${COLUMNS}, true as "isAsked"`)
 
 export const lockTry = (tx: Transaction, paymentId: Id) =>
@@ -228,12 +237,15 @@ export const putOffTry = (
     waitSeconds: number
     awaitsCustomer?: boolean
     confirmUrl?: string | null
+    /** It waits as long as it did before. */
+    isWaitKept?: boolean
   },
 ) =>
   tx.rows(sql`
     update collection_tries set was_called = ${to.wasCalled}, was_unanswered = ${to.wasUnanswered}, attempts = ${to.attempts},
       silent_since = ${to.silentSince}, awaits_customer = ${to.awaitsCustomer ?? false},
-      confirm_url = ${to.confirmUrl ?? null}, leased_until = null, next_try_at = moment(interval '1 second' * ${to.waitSeconds}::integer)
+      confirm_url = ${to.confirmUrl ?? null}, leased_until = null,
+      next_try_at = ${to.isWaitKept ? fragment`next_try_at` : fragment`moment(interval '1 second' * ${to.waitSeconds}::integer)`}
      where account_id = ${tx.account} and payment_id = ${paymentId} and state = 'open'`)
 
 /** Notes that a try is about to be sent once more. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, differencesOf, moveTo } from '../../../test/support/shop.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
 import { account } from '../batches/batches.testing.ts'
+import { addCard } from '../collection/shop.testing.ts'
 import type { ChargeState, Unknown } from '../gateways/contract.ts'
 import { acting } from '../money/money.testing.ts'
 import { failPayment, lockedPayment, settlePayment } from '../money/payments.ts'
@@ -214,6 +215,48 @@ test('a try whose outcome is not known is settled by the report of its charge', 
   expect((await client.get(`/v1/invoices/${invoiceID}`)).body).toMatchObject({ Status: 'Paid' })
   expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: null }])
   await clean(client)
+})
+
+test('on real time a report wakes a try: not while somebody is at it, and one that its customer may confirm is left to them', async () => {
+  const client = await service.newAccount({ clockAt: null })
+  const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
+  const customerID = await addCustomer(client, { PaymentMethod: 'credit_card' })
+  await addCard(client, customerID, '4242424242424242')
+  const { invoiceID } = (await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 70 }] })).body
+  await client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault: 'not_answered' } })
+  const { paymentID } = (await client.post(`/v1/invoices/${invoiceID}/collect`, {})).body
+  await client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault: null } })
+  await report(service, { client, gatewayID, GatewayToken }, charge(BigInt(paymentID)))
+  const sandbox = service.calling.adapters.get('sandbox')!
+  const asked: string[] = []
+  const work = async (answer?: ChargeState) => {
+    const askCharge: typeof sandbox.askCharge = async (call, facts) => {
+      asked.push('asked')
+      return answer ?? sandbox.askCharge!(call, facts)
+    }
+    const cancelCharge: typeof sandbox.cancelCharge = async (call, facts) => {
+      asked.push('cancelled')
+      return sandbox.cancelCharge!(call, facts)
+    }
+    await workAt(service, client, { adapters: new Map([['sandbox', { ...sandbox, askCharge, cancelCharge }]]) })
+    return [asked.splice(0), (await client.get(`/v1/payments/${paymentID}`)).body.Status]
+  }
+  const ofTry = (assignments: ReturnType<typeof fragment>) =>
+    service.db.transaction(client.id, (tx) =>
+      tx.rows<{ minutesLeft: number }>(sql`
+        update collection_tries set ${assignments} where account_id = ${client.id}
+        returning (extract(epoch from next_try_at - now()) / 60)::float8 as "minutesLeft"`),
+    )
+  await ofTry(fragment`leased_until = now() + interval '20 seconds'`)
+  expect(await work()).toEqual([[], 'Pending'])
+  await ofTry(fragment`leased_until = null, awaits_customer = true, next_try_at = now() + interval '20 minutes'`)
+  const outcome = { kind: 'requires_action', gatewayReference: 'x', url: null } as const
+  expect(await work({ outcome, changes: [] })).toEqual([['asked'], 'Pending'])
+  const [{ minutesLeft } = { minutesLeft: 0 }] = await ofTry(fragment`gateway_reference = null`)
+  expect(minutesLeft).toBeGreaterThan(15)
+  expect(minutesLeft).toBeLessThanOrEqual(20)
+  expect(await work()).toEqual([['asked', 'asked'], 'Allocated'])
+  expect(await keptReports(service, client)).toMatchObject([{ isFinished: true, reason: null }])
 })
 
 test('while the gateway is away a report waits, and is applied once it answers', async () => {

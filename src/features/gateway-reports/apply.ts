@@ -6,12 +6,14 @@ import {
   type RealClock,
   type RequestContext,
 } from '../../kernel/context.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { CapturedDeps } from '../capture-sessions/captured.ts'
-import { findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
+import { findSale, findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
 import { askEndedSale, askSaleRefund, type SaleAsked } from '../capture-sessions/sale-reports.ts'
 import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
+import { findTry } from '../collection/try-queries.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
@@ -124,6 +126,8 @@ async function chargeReported(
   // Another nonce is another installation's, a copy's, or what a restore has lost.
   if (!found || found.nonce !== named.nonce)
     return refused(`The gateway reports charge ${report.reference}, which is none of this service.`)
+  // Only whoever holds its lease asks about a try or sale that is open. A clock that stands waits for nothing that real time would bring.
+  if (account.clockAt === null && (await isBeingAsked(reader, account.id, found))) return WAITS
   const back = await nameBack(deps, context, gateway, found, report.name)
   if ('verdict' in back) return back.verdict
   const { charge } = back
@@ -140,11 +144,9 @@ async function chargeReported(
   }
   const paymentId = await findPaymentOfCharge(reader, account.id, gateway.id, id)
   assert(paymentId !== undefined, `charge ${id} is a payment`)
-  // A clock that stands waits for nothing that real time would bring.
-  if (charge.kind === 'try') await resumeTry(deps, context, paymentId, account.clockAt !== null)
+  if (charge.kind === 'try') await resumeTry(deps, context, paymentId, account.clockAt === null ? 'idle' : 'all')
   const known = await findPayment(reader, account.id, paymentId)
   assert(known, `payment ${paymentId} exists`)
-  // Only whoever holds its lease asks about a try that is open.
   if (charge.kind === 'try' && isPending(known)) return WAITS
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askCharge?.(call, factsOfCharge(charge)))
   if ('kind' in answer && isUnanswered(answer)) return unanswered(deps, context, gateway, answer)
@@ -155,6 +157,12 @@ async function chargeReported(
   )
   // Once more at most: a payment whose outcome is known does not pend again.
   return verdict === 'outdated' ? chargeReported(deps, context, gateway, report) : verdict
+}
+
+/** Returns true while somebody may be asking about a try or a sale. */
+async function isBeingAsked(db: Queryable, account: AccountId, { kind, id }: KnownCharge): Promise<boolean> {
+  if (kind === 'sale') return (await findSale(db, account, id))?.isAsked ?? false
+  return kind === 'try' && ((await findTry(db, account, id))?.isAsked ?? false)
 }
 
 /**

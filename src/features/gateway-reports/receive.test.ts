@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
 import { clientConfig } from '../../platform/database/open-database.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -85,6 +85,30 @@ test('250 reports of one request are kept, each once, also where half of them ar
   for (const sent of [all.slice(0, 125), all, all])
     expect((await reportAll(one, sent, one.GatewayToken)).status).toBe(200)
   expect((await keptReports(service, one.client)).map(({ externalId }) => externalId)).toEqual(all.map(({ id }) => id))
+})
+
+test('of bodies above 64 KiB eight are held at a time; others are 429 with a time to come back, and small ones pass', async () => {
+  const one = await sender()
+  const large = (name: string) =>
+    Array.from({ length: 700 }, (_, n): GatewayReport => ({ id: `${name}-${n}-${'x'.repeat(40)}`, ...ABOUT }))
+  const holding = new pg.Client(clientConfig(service.connection, undefined))
+  await holding.connect()
+  await holding.query('begin')
+  await holding.query('lock table gateway_reports in access exclusive mode')
+  const answered: unknown[] = []
+  const sent = Array.from({ length: 10 }, async (_, n) => {
+    const { status, headers } = await reportAll(one, large(`r${n}`), one.GatewayToken)
+    answered.push([status, headers['retry-after']].join(' ').trim())
+  })
+  await vi.waitFor(() => expect(answered).toEqual(['429 2', '429 2']), { timeout: 8000 })
+  const small = reportAll(one, [{ id: 'small', ...ABOUT }], one.GatewayToken)
+  await holding.query('rollback')
+  await holding.end()
+  await Promise.all(sent)
+  expect((await small).status).toBe(200)
+  expect(answered.slice(2)).toEqual(Array(8).fill('200'))
+  expect((await reportAll(one, large('later'), one.GatewayToken)).status).toBe(200)
+  expect(await keptReports(service, one.client)).toHaveLength(9 * 700 + 1)
 })
 
 test('what bears another scope is answered 200, and nothing is kept of it', async () => {
@@ -201,11 +225,11 @@ test('once a secret is set, it alone signs', async () => {
   expect((await anonymous.request('POST', one.path, raw.toString(), headers)).status).toBe(200)
 })
 
-test('a body of 64 KiB and one byte is too large', async () => {
+test('a body of 512 KiB and one byte is too large', async () => {
   const { path } = await sender()
-  const reply = await anonymous.request('POST', path, 'x'.repeat(64 * 1024 + 1))
+  const reply = await anonymous.request('POST', path, 'x'.repeat(512 * 1024 + 1))
   expect([reply.status, reply.body.Errors[0].Code]).toEqual([413, 'body_too_large'])
-  expect((await anonymous.request('POST', path, 'x'.repeat(64 * 1024))).status).toBe(400)
+  expect((await anonymous.request('POST', path, 'x'.repeat(512 * 1024))).status).toBe(400)
 })
 
 test('an address that sends many reports which are not accepted is slowed down; those that are accepted always pass', async () => {

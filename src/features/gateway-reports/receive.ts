@@ -21,8 +21,8 @@ import { isKeepable } from './rules.ts'
 
 /** Receiving reports: whoever sends one has signed its bytes, and one that is known already changes nothing. */
 
-/** Bytes that a report may have. */
-export const REPORT_BYTES_MAX = 64 * 1024
+/** Bytes that a request with reports may have. */
+export const REPORT_BYTES_MAX = 512 * 1024
 
 /** A report as it arrives at the address of a gateway. */
 export interface ArrivedReport {

@@ -2,6 +2,7 @@ import type { RealClock } from '../../kernel/context.ts'
 import { Fault, invalid } from '../../kernel/fault.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { CountedWindows, networkOf } from '../../platform/http/counted-windows.ts'
+import { LargeBodies } from '../../platform/http/body-bounds.ts'
 import type { Intake } from '../../platform/http/intake.ts'
 import { Places } from '../../platform/places.ts'
 import type { SteadyClock } from '../../platform/steady-clock.ts'
@@ -14,6 +15,8 @@ import { receiveReport, REPORT_BYTES_MAX } from './receive.ts'
 const WRONG_MAX = 10
 /** Of the process: nobody who floods the address takes the connections that others need. What is beyond is the sender's to slow down (429). */
 const AT_A_TIME = { running: 4, waiting: 200, patienceMs: 10_000 }
+/** Of the process: bodies above 64 KiB that are held at a time. */
+const LARGE_AT_A_TIME = 8
 /** All who send wait in one line. */
 const ALL = 0n
 
@@ -37,6 +40,7 @@ export function reportIntake(deps: Deps): Intake {
   return {
     path: '/gateways/{GatewayToken}/events',
     bytesMax: REPORT_BYTES_MAX,
+    largeBodies: new LargeBodies(LARGE_AT_A_TIME, tooManyWait),
     take: async ({ params, raw, headers, address }) => {
       const token = params['GatewayToken'] ?? ''
       if (await places.run(ALL, () => receiveReport(deps, { token, raw, headers }))) return

@@ -84,3 +84,37 @@ export class Bodies {
     })
   }
 }
+
+/** Bodies above 64 KiB at an address that is open to everybody: so many are held at a time, from their arrival to the answer, and any other is refused. */
+export class LargeBodies {
+  readonly #most: number
+  readonly #refusal: () => Fault
+  #held = 0
+
+  constructor(most: number, refusal: () => Fault) {
+    this.#most = most
+    this.#refusal = refusal
+  }
+
+  /** Begins to count the body of a request. */
+  count(): CountedBody {
+    let bytes = 0
+    let isHeld = false
+    let isEnded = false
+    return {
+      add: (more) => {
+        bytes += more
+        if (isEnded || isHeld || bytes <= LARGE_BYTES) return
+        if (this.#held >= this.#most) throw this.#refusal()
+        this.#held += 1
+        isHeld = true
+      },
+      next: () => undefined,
+      end: () => {
+        isEnded = true
+        if (isHeld) this.#held -= 1
+        isHeld = false
+      },
+    }
+  }
+}

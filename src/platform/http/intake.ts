@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../kernel/fault.ts'
+import type { LargeBodies } from './body-bounds.ts'
 
 /** Addresses at which others than our callers send bytes: no key, and no Content-Type that has to be right. */
 
@@ -16,13 +17,15 @@ export interface Intake {
   /** As in the interface: /gateways/{GatewayToken}/events. */
   path: string
   bytesMax: number
+  /** Bounds its bodies above 64 KiB. */
+  largeBodies: LargeBodies
   /** Takes a message; what it throws is answered as anywhere else, and what it takes with 200. */
   take(arrived: Arrived): Promise<void>
 }
 
-export function addIntake(app: FastifyInstance, { path, bytesMax, take }: Intake): void {
+export function addIntake(app: FastifyInstance, { path, bytesMax, largeBodies, take }: Intake): void {
   const url = path.replace(/\{(\w+)\}/g, ':$1')
-  app.post(url, { config: { isPublic: true, rawBytesMax: bytesMax } }, async (request, reply) => {
+  app.post(url, { config: { isPublic: true, rawBytesMax: bytesMax, largeBodies } }, async (request, reply) => {
     const { body, headers, ip } = request
     if (body instanceof Error) throw body
     const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)

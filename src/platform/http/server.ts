@@ -10,7 +10,7 @@ import Fastify, {
 import { Fault, missing } from '../../kernel/fault.ts'
 import { holdsCardNumber } from '../../kernel/card-number.ts'
 import type { Caller } from '../../kernel/context.ts'
-import { LARGE_BYTES } from './body-bounds.ts'
+import { LARGE_BYTES, type LargeBodies } from './body-bounds.ts'
 import {
   arrivalOptions,
   boundAnswered,
@@ -47,6 +47,8 @@ declare module 'fastify' {
     isAlwaysServed?: boolean
     /** Bytes that the body of a route without an operation may have; it arrives as it was sent. */
     rawBytesMax?: number
+    /** Bounds the bodies above 64 KiB of a route that is open to everybody. */
+    largeBodies?: LargeBodies
     /** The body is a form of a public page, which arrives at once or not at all. */
     isForm?: boolean
   }
@@ -192,8 +194,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, pages: Pages): void {
       return pages.visit(request.ip)
     }
     if (deps.corsOrigins.length > 0 && answerCors(request, reply, deps.corsOrigins)) return reply.code(204).send()
-    const { operation, isPublic, isAlwaysServed } = request.routeOptions.config
+    const { operation, isPublic, isAlwaysServed, largeBodies } = request.routeOptions.config
     if (!isAlwaysServed) admit(deps, reply)
+    if (largeBodies && maySendLarge(request)) countBody(request, reply, largeBodies.count())
     if (isPublic || operation?.isPublic) return
     const caller = await identify(request, deps)
     if (request.is404) return
