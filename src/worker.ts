@@ -86,7 +86,8 @@ async function startDuty(deps: DutyDeps, duty: Duty, { outage, underway }: { out
     const beganAtMs = steadyClock()
     try {
       if ((await duty.run(deps, goOn)) === 'again') wake()
-      outage.isOver(beganAtMs)
+      // What a connection from before still does is no sign of one that can be made.
+      if (deps.db.readiness().refusal === undefined) outage.isOver(beganAtMs)
     } catch (error) {
       // Whoever migrates ends connections on which something is still done.
       if ((isStopping || isClosed()) && (isOutage(error) || isCancelled(error) || isRefusal(error)))

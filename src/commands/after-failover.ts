@@ -11,6 +11,7 @@ import {
   declareLoss,
   type Failover,
   type FailoverNote,
+  isOfInterest,
   listFailoverNotes,
   listFailovers,
   skipFurther,
@@ -80,15 +81,10 @@ async function withPresentNumbers(db: Database, notes: readonly FailoverNote[]):
   })
 }
 
-const KEPT_MS = 90 * 86_400_000
-
-const isOfInterest = ({ isLossy, isKnown, metAt }: Failover): boolean =>
-  (isLossy || !isKnown) && Date.parse(metAt) > Date.now() - KEPT_MS
-
 /** Lists the failovers whose losses are of interest, the newest first: a later one without loss is no answer to what is missing. */
 async function listShown(db: Database): Promise<Failover[]> {
   const all = (await listFailovers(db.unscoped)).toReversed()
-  const missing = all.filter(isOfInterest)
+  const missing = all.filter((failover) => isOfInterest(failover, Date.now()))
   return missing.length > 0 ? missing : all.slice(0, 1)
 }
 

@@ -4,6 +4,8 @@ import { listHeldGateways } from '../features/gateways/queries.ts'
 import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn, shownSettings } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
+import { findUntold } from '../platform/failover/queries.ts'
+import { nobodyTells } from '../platform/failover/settle.ts'
 import { makeLog } from '../platform/log.ts'
 import type { ChangedLevel } from '../platform/log-level.ts'
 import { weakKeysInUse } from '../platform/envelope/open.ts'
@@ -38,6 +40,7 @@ export const openForService = async (
 ): Promise<OpenDatabase> => {
   const { databaseUrl, dataDir } = context.config
   const database = databaseUrl === undefined ? 'embedded' : 'server'
+  const warned = new Set<string>()
   const opened = await openService(context.config, {
     root: context.root,
     version: context.version,
@@ -49,7 +52,10 @@ export const openForService = async (
     log: {
       debug: (message) => log.debug(message),
       info: (message) => log.info(message),
-      warn: (message) => log.warn(message),
+      warn: (message) => {
+        warned.add(message)
+        log.warn(message)
+      },
       error: (message) => log.error(message),
     },
     onDatabaseGone: (reason) => given.stop.fail(`the database has ended: ${reason}`),
@@ -67,6 +73,9 @@ export const openForService = async (
       )
   }
   if (!given.isBackground) await opened.db.away.ask('which gateways are held', reportHeld, reportHeld)
+  // Whoever met it first has said so once, which may have been a command.
+  const untold = given.isBackground ? undefined : await findUntold(opened.db.unscoped, Date.now())
+  if (untold && !warned.has(nobodyTells(untold))) log.warn(nobodyTells(untold))
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)

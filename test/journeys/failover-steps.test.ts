@@ -638,7 +638,7 @@ test('the doctor names a failover for which writes wait, and what to do', async 
     `insert into failovers (system, timeline, met_at) select system_identifier::text, 0, now() from pg_control_system()`,
   )
   expect(await doctorSays()).toEqual([
-    expect.stringMatching(/^warn the one from timeline 0 to 1 is not met.*"perennial after-failover"/),
+    expect.stringMatching(/^fail the one from timeline 0 to 1 is not met.*"perennial after-failover"/),
   ])
   await takeOver()
   const [one, other] = [depsOf(client, { db: dying(1) }), depsOf(client, { memory: undefined })]

@@ -13,7 +13,7 @@ import { readConfig } from '../../src/platform/config.ts'
 import { openService } from '../../src/platform/database/open.ts'
 import { lackOfStandbys } from '../../src/platform/failover/standbys.ts'
 import { clientOf, startTestService, type TestClient, type TestService } from '../support/app.ts'
-import { ROOT, runProgram, testFolder } from './program.ts'
+import { ROOT, runProgram, serve, testFolder } from './program.ts'
 import {
   copyServer,
   makeStandby,
@@ -264,7 +264,7 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   expect(lost.filter((id) => kept.has(id))).toEqual([])
   const [effect] = listed.Effects
   expect(listed.Effects).toMatchObject([
-    { Kind: 'charge', gatewayID, Reference: String(collected.body.paymentID) },
+    { Kind: 'charge', gatewayID, Reference: expect.stringMatching(`^${collected.body.paymentID}\\.`) },
     { Kind: 'mail', gatewayID: null },
   ])
   expect(book.has(effect.Reference)).toBe(true)
@@ -320,9 +320,22 @@ test('an asynchronous failover: no identifier or number is given out twice, noth
   const alone = { ...env, DATABASE_URL: urlOf(third) }
   const unknown = await runProgram(['after-failover'], alone)
   expect([unknown.code, unknown.out]).toEqual([0, expect.stringContaining('Nobody can tell')])
+  // Each start says so, whoever met it first, until somebody tells.
+  const doctor = async () => (await runProgram(['doctor'], alone)).out
+  const startSays = async () => {
+    const started = await serve({ ...alone, DRAIN_SECONDS: '0' })
+    started.child.kill('SIGTERM')
+    await started.ended
+    return started.said.err
+  }
+  const nobodyTells = /nobody can tell whether the database server of timeline 3 has all/
+  expect(await startSays()).toMatch(nobodyTells)
+  expect(await doctor()).toMatch(/warn +failover: nobody can tell .* timeline 2 to 3/)
   const declared = JSON.parse((await runProgram(['after-failover', '--lossy', '--json'], alone)).out)
   expect(declared).toMatchObject({ Lossy: true, Timeline: 3, Records: [], Earlier: [{ Timeline: 2 }] })
   expect(declared.Earlier[0].Records).toEqual(listed.Records)
+  expect(await startSays()).not.toMatch(nobodyTells)
+  expect(await doctor()).not.toContain('nobody can tell')
   const heldFor = () => onServer(third, 'select held_for from perennial.gateways')
   expect(await heldFor()).toEqual([{ held_for: 'failover' }])
   expect((await runProgram(['gateway', 'release'], alone)).code).toBe(0)

@@ -72,6 +72,15 @@ export async function promote(folder: string): Promise<void> {
   if (row?.is !== true) throw new Error(`the server in ${folder} was not promoted`)
 }
 
+/** Lets a server refuse each new login to our database, as after a change of its password, or no more. Connections that are open stay. */
+export async function refuseLogins(folder: string, refuses: boolean): Promise<void> {
+  const file = join(folder, 'postgres', 'pg_hba.conf')
+  const rules = readFileSync(file, 'utf8').replace(REFUSAL, '')
+  writeFileSync(file, refuses ? REFUSAL + rules : rules)
+  await onServer(folder, 'select pg_reload_conf()', 'postgres')
+}
+const REFUSAL = 'local perennial all reject\n'
+
 /** Returns the number of the postmaster of a server; undefined if it does not run. */
 function postmasterOf(folder: string): number | undefined {
   try {

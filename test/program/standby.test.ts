@@ -6,6 +6,7 @@ import {
   makeStandby,
   onServer,
   promote,
+  refuseLogins,
   serverFolders,
   signalServer,
   startPair,
@@ -72,7 +73,7 @@ test('of several servers the one that takes writes is used, also after a failove
   const env = {
     DATABASE_URL: `${urlOf(one, two)}&target_session_attrs=read-write`,
     DATA_DIR: join(one, '..', 'data'),
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: 'info',
   }
   const service = await serve(env)
   expect(await write(service, prepared)).toBe(201)
@@ -83,6 +84,36 @@ test('of several servers the one that takes writes is used, also after a failove
       ['ok', 'takes writes'],
     ],
   )
+
+  // The primary lets nobody in, beside its standby: that is told of it, and no promotion is advised.
+  await refuseLogins(two, true)
+  await onServer(
+    two,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'perennial'`,
+    'postgres',
+  )
+  const reads = async () => {
+    const response = await call(service, prepared, '/v1/customers')
+    return [response.status, response.headers.get('retry-after')]
+  }
+  for (let times = 0; times < 5; times += 1) expect(await reads()).toEqual([503, '2'])
+  expect((await fetch(`${service.address}/readyz`)).status).toBe(503)
+  const words = `${join(two, 'postgres')}:5432/perennial refuses`
+  for (const url of [urlOf(one, two), urlOf(two, one)]) {
+    const refused = await runProgram(['processes'], { ...env, DATABASE_URL: url })
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(`${words}: pg_hba.conf rejects`)])
+    expect(refused.err).not.toMatch(/promote|never-shown/)
+  }
+  expect((await runProgram(['doctor'], env)).out).toContain(`${words} the user`)
+  expect((await fetch(`${service.address}/readyz`)).status).toBe(503)
+  const lines = service.said.err
+    .split('\n')
+    .filter((line) => line.includes('can be reached again') || line.includes('cannot be reached'))
+  expect(lines).toEqual([expect.stringContaining(words)])
+  await refuseLogins(two, false)
+  expect(await readyAgain(service)).toBe(200)
+  expect(await write(service, prepared)).toBe(201)
+
   await stopServer(two)
   expect(await write(service, prepared)).toBe(503)
   const asked = await runProgram(['processes'], env)

@@ -3,13 +3,19 @@ import pg from 'pg'
 import { hasFunction } from '../database/is-there.ts'
 import { type Config, ConfigFailure } from '../config.ts'
 import { BY_ROWS, type Connection } from '../database/database.ts'
-import { isAnswer, isReadOnly, ONE_IS_SILENT, TAKES_NO_WRITES } from '../database/failures.ts'
+import {
+  isAnswer,
+  isReadOnly,
+  ONE_IS_SILENT,
+  refusalByDriver,
+  refusalIn,
+  TAKES_NO_WRITES,
+} from '../database/failures.ts'
 import { firstMissing, type MissingGrant, missingInWords } from '../database/granted.ts'
 import { READ_MARK } from '../database/mark.ts'
 import { newestOf, readApplied, readMigrations, stateOfMigrations } from '../database/migrations.ts'
 import { lackOf } from '../database/schema-numbers.ts'
 import { shownServer } from '../database/addresses.ts'
-import { refusalByDriver } from '../database/reached.ts'
 import { APP_ROLE } from '../database/roles.ts'
 import { askEach, ServerClient } from '../database/server-client.ts'
 import type { Statement } from '../database/sql.ts'
@@ -148,15 +154,18 @@ async function withClient(
     await client.query('begin read only')
     return [fine(about, `${where} answers`), ...(await look(client, Date.now()))]
   } catch (error) {
-    const [text, mend] = reasonOf(error)
-    return [broken(about, `${where} ${text}`, mend)]
+    // A server that refuses is what is to be mended, whatever the others are.
+    const refusal = refusalIn(error)
+    const [text, mend] = reasonOf(refusal ?? error)
+    return [broken(about, `${refusal?.server ?? where} ${text}`, mend)]
   } finally {
     await client.end().catch(() => {})
   }
 }
 
 // A driver's message may repeat the address with its password, so only its code is shown.
-function reasonOf(error: unknown): [text: string, mend: string] {
+function reasonOf(failure: unknown): [text: string, mend: string] {
+  const error = refusalIn(failure)?.cause ?? failure
   const code = errorCodeOf(error) ?? 'no answer'
   const reasons: Record<string, [string, string]> = {
     '28P01': ['refuses the password', 'check user and password in DATABASE_URL'],

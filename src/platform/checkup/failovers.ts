@@ -1,8 +1,10 @@
 import type pg from 'pg'
 import { hasFunction } from '../database/is-there.ts'
+import type { Statement } from '../database/sql.ts'
+import { findUntold } from '../failover/queries.ts'
 import { broken, doubtful, type Finding } from './finding.ts'
 
-/** A failover for which writes wait: it is not met, what it lost is not settled, or a process cannot do its part. */
+/** A failover for which writes wait: it is not met, what it lost is not settled, or a process cannot do its part. And one that nobody can judge. */
 
 interface Undecided {
   timeline: number
@@ -19,7 +21,22 @@ export async function checkFailover(client: pg.ClientBase): Promise<Finding[]> {
   const { rows } = await client.query<Undecided>(
     `select timeline, before, is_met as "isMet", is_settled as "isSettled", waiting from perennial.undecided_failover()`,
   )
-  return rows.map(findingOf)
+  // A process that has yet to do its part may be the one that knows.
+  return rows.length > 0 ? rows.map(findingOf) : checkUntold(client)
+}
+
+async function checkUntold(client: pg.ClientBase): Promise<Finding[]> {
+  const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
+  const untold = await findUntold({ rows }, Date.now())
+  if (!untold) return []
+  const { fromTimeline, timeline, metAt } = untold
+  return [
+    doubtful(
+      'failover',
+      `nobody can tell whether something was lost by the one from timeline ${fromTimeline} to ${timeline}, met ${metAt}: no process remembered`,
+      'if something may be missing, run "perennial after-failover --lossy"; this is said for 90 days',
+    ),
+  ]
 }
 
 const SETTLE = 'run "perennial after-failover": it does that, or names what hinders it'
@@ -27,7 +44,7 @@ const SETTLE = 'run "perennial after-failover": it does that, or names what hind
 function findingOf({ timeline, before, isMet, isSettled, waiting }: Undecided): Finding {
   const about = 'failover'
   const which = `the one from timeline ${before} to ${timeline}`
-  if (!isMet) return doubtful(about, `${which} is not met by any process, and until then nothing is written`, SETTLE)
+  if (!isMet) return broken(about, `${which} is not met by any process, and until then nothing is written`, SETTLE)
   const who = waiting.join(', ')
   if (!isSettled)
     return broken(

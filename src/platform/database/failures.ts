@@ -6,6 +6,7 @@ export const RETRIES_MAX = 5
 
 interface DriverError {
   code?: string
+  severity?: string
   message?: string
   constraint?: string
 }
@@ -87,9 +88,15 @@ const SILENT = 'ETIMEDOUT'
 /** Makes the failure of a connection whose server is silent. */
 export const serverSilent = (): Error => connectionEnded('the database server gave no answer', SILENT)
 
-/** Makes the failure of an address whose servers take no writes, as far as they answer. */
-export const oneIsSilent = (): Error =>
-  connectionEnded('no database server that answers takes writes, and one gives no answer', ONE_IS_SILENT)
+/** Makes the failure of an address of which one server is silent, and the others take no writes or, as one of them answers, let nobody in. */
+export const oneIsSilent = (refusal?: ServerRefusal): Error =>
+  Object.assign(
+    connectionEnded(
+      `${refusal?.message ?? 'no database server that answers takes writes'}, and one gives no answer`,
+      ONE_IS_SILENT,
+    ),
+    refusal && { cause: refusal },
+  )
 
 /** Reports whether the failure is that of a server that gives no answer, or of several of which one does not. */
 export const isSilence = (error: unknown): boolean => [SILENT, ONE_IS_SILENT].includes(asDriverError(error).code ?? '')
@@ -155,6 +162,62 @@ export function isAnswer(error: unknown): boolean {
   return typeof severity === 'string' && typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
 }
 
+/** Words of the driver for faults of an address that have no SQLSTATE, though a server has answered. */
+const REFUSED_BY_DRIVER = [
+  { words: /client password must be a string/, text: 'asks for a password', mend: 'add it to DATABASE_URL' },
+  {
+    words: /does not support SSL/,
+    text: 'has no TLS',
+    mend: 'switch ssl on there, or take sslmode out of DATABASE_URL',
+  },
+]
+
+/** Returns what a server asks for that the address lacks, or the other way round, and what mends it; undefined if it is something else. */
+export const refusalByDriver = (error: unknown): { text: string; mend: string } | undefined =>
+  REFUSED_BY_DRIVER.find(({ words }) => words.test(asDriverError(error).message ?? ''))
+
+/** A server has answered whoever connects, and lets nobody in. Its cause is the error of the driver; the message names the server, without a password. */
+export class ServerRefusal extends Error {
+  override name = 'ServerRefusal'
+  /** SQLSTATE and severity of the answer. */
+  declare readonly code?: string
+  declare readonly severity?: string
+  readonly server: string
+
+  constructor(server: string, cause: unknown) {
+    const { code, message = '', severity } = asDriverError(cause)
+    super(`the database server at ${server} ${refusalByDriver(cause)?.text ?? `refuses: ${message}`}`, { cause })
+    Object.assign(this, code !== undefined && { code }, severity !== undefined && { severity })
+    this.server = server
+  }
+
+  /** Whether only a person ends it: a server that has no connection left has one later. */
+  get isLasting(): boolean {
+    return this.code?.startsWith('53') !== true
+  }
+}
+
+/** Class of SQLSTATEs of a server that starts, stops, or is made to end what it does. */
+const INTERVENTION = '57'
+
+/** Reports whether a server has answered a login, and lets nobody in: it is there, neither starts nor stops, and is no standby. */
+const isOfLogin = (error: unknown): boolean =>
+  refusalByDriver(error) !== undefined ||
+  (isAnswer(error) &&
+    !isReadOnly(error) &&
+    !isWorkerAway(error) &&
+    asDriverError(error).code?.startsWith(INTERVENTION) !== true)
+
+/** Returns the failure of a login as the refusal of its server, if it is one; anything else as it is. */
+export const ofLogin = (error: unknown, server: string): unknown =>
+  isOfLogin(error) ? new ServerRefusal(server, error) : error
+
+/** Returns the refusal of a server that a failure is, or that stands behind it. */
+export function refusalIn(error: unknown): ServerRefusal | undefined {
+  if (error instanceof ServerRefusal) return error
+  return error instanceof Error ? refusalIn(error.cause) : undefined
+}
+
 /** Messages of a coordinator about a worker that ended during a statement; some have the SQLSTATE of an internal error. */
 const WORKER_ENDED =
   /^(failure on connection marked as essential|failed to COPY to shard|server closed the connection unexpectedly|connection not open)/
@@ -182,6 +245,7 @@ export function isReadOnly(error: unknown): boolean {
 /** Returns whether the connection on which this came leads to no database that takes writes, so that nothing more can come of it. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof Fault || isWorkerAway(error)) return false
+  if (error instanceof ServerRefusal) return true
   const { code, message } = asDriverError(error)
   return (code !== undefined && AWAY_CODES.has(code)) || AWAY_MESSAGES.test(message ?? '')
 }

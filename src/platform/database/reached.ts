@@ -3,7 +3,15 @@ import type { Config } from '../config.ts'
 import { dataFolderAt } from '../postgres/data-folder.ts'
 import { StartFailure } from '../postgres/start-failure.ts'
 import { serversOf, shownServer } from './addresses.ts'
-import { isAnswer, isOfWorkerAway, isOneSilent, isReadOnly } from './failures.ts'
+import {
+  isAnswer,
+  isOfWorkerAway,
+  isOneSilent,
+  isReadOnly,
+  refusalByDriver,
+  refusalIn,
+  type ServerRefusal,
+} from './failures.ts'
 
 /** Words for a start or a command whose database does not serve: the server's own, and what to do. */
 
@@ -43,20 +51,6 @@ const NO_LOGIN = /(?:^|FATAL: +)role "(.*)" is not permitted to log in$/
 /** A login that may make nothing in the database. */
 const NO_RIGHT = /^permission denied for (database .*)$/
 
-/** Words of the driver for faults of an address that have no SQLSTATE, though a server has answered. */
-const REFUSED_BY_DRIVER = [
-  { words: /client password must be a string/, text: 'asks for a password', mend: 'add it to DATABASE_URL' },
-  {
-    words: /does not support SSL/,
-    text: 'has no TLS',
-    mend: 'switch ssl on there, or take sslmode out of DATABASE_URL',
-  },
-]
-
-/** Returns what a server asks for that the address lacks, or the other way round, and what mends it; undefined if it is something else. */
-export const refusalByDriver = (error: unknown): { text: string; mend: string } | undefined =>
-  REFUSED_BY_DRIVER.find(({ words }) => words.test((error as Error).message))
-
 /** Returns the role that a server does not let log in, by its words. */
 export const roleWithoutLogin = (message: string): string | undefined => NO_LOGIN.exec(message)?.[1]
 
@@ -68,6 +62,14 @@ function remedyFor({ code = '', message = '' }: { code?: string; message?: strin
   return REMEDIES[code] ?? 'Look into the log of the server.'
 }
 
+/** Words the refusal of one server, in its own words and with what mends it. A standby beside it is no reason to promote that: the server is there. */
+function wordsOf({ server, cause }: ServerRefusal): string {
+  const byDriver = refusalByDriver(cause)
+  if (byDriver) return `database server at ${server} ${byDriver.text}: ${byDriver.mend}.`
+  const answer = cause as { code: string; message: string }
+  return `database server at ${server} refuses: ${answer.message}. ${remedyFor(answer)}`
+}
+
 /** Runs work on a server, and words what fails as one sentence about it. Throws a StartFailure. */
 export async function reached<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {
@@ -75,6 +77,13 @@ export async function reached<T>(config: Config, work: () => Promise<T>): Promis
   } catch (error) {
     if (error instanceof StartFailure) throw error
     if (isOfWorkerAway(error)) throw workerAwayFailure(config, error)
+    const refusal = config.databaseUrl === undefined ? undefined : refusalIn(error)
+    if (refusal)
+      throw new StartFailure(
+        isOneSilent(error)
+          ? `Of the database servers at ${shownServer(config.databaseUrl!)} one gives no answer, and the ${wordsOf(refusal)}`
+          : `The ${wordsOf(refusal)}`,
+      )
     if (error instanceof Fault) throw new StartFailure(error.message)
     if (isReadOnly(error)) throw readOnlyFailure(config)
     if (!config.databaseUrl) throw error
@@ -88,8 +97,6 @@ export async function reached<T>(config: Config, work: () => Promise<T>): Promis
       throw new StartFailure(
         `The database server at ${server} refuses: ${message}. ${remedyFor(error as { code: string })}`,
       )
-    const refusal = refusalByDriver(error)
-    if (refusal) throw new StartFailure(`The database server at ${server} ${refusal.text}: ${refusal.mend}.`)
     throw new StartFailure(
       `The database server at ${server} cannot be reached (${code ?? message}): check that it runs and that DATABASE_URL names it.`,
     )

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { steadyClock } from '../steady-clock.ts'
+import { shownServer } from './addresses.ts'
 import { outdated } from './admission.ts'
-import { isSilence, isUnavailable, serverSilent, TAKES_NO_WRITES } from './failures.ts'
+import { isSilence, isUnavailable, ofLogin, ServerRefusal, serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import {
   type ServerAnswer,
   type ServerIdentity,
@@ -133,6 +134,7 @@ export class ServerClient extends pg.Client {
     } catch (error) {
       servers.dismiss(link)
       servers.forget(address)
+      if (error instanceof ServerRefusal) servers.noteFailure(error)
       await super.end().catch(() => {})
       throw error
     }
@@ -141,7 +143,11 @@ export class ServerClient extends pg.Client {
   }
 
   async #connectTo(link: ServerLink): Promise<void> {
-    await super.connect()
+    try {
+      await super.connect()
+    } catch (error) {
+      throw ofLogin(error, shownServer(this.#address))
+    }
     if (!this.#takesWrites())
       throw Object.assign(new Error('the database server takes no writes: it is a standby, or made read-only'), {
         code: TAKES_NO_WRITES,

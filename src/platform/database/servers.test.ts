@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { serverSilent, TAKES_NO_WRITES } from './failures.ts'
+import { databaseFault, ofLogin, serverSilent, TAKES_NO_WRITES } from './failures.ts'
 import { type ServerAnswer, Servers, UNKNOWN } from './servers.ts'
 
 const ADDRESS = 'postgres://me:never-shown@one,two,three/billing'
@@ -116,6 +116,75 @@ describe('a server that is silent', () => {
     await moveTo(answer(TWO, 2), { [ONE]: serverSilent() })
     await moveTo(answer(THREE, 3), { [ONE]: serverSilent() })
     expect(told).toEqual([true, false])
+  })
+})
+
+describe('a server that refuses a login', () => {
+  const refusing = (code: string) => (address: string) =>
+    ofLogin(
+      Object.assign(new Error('password authentication failed for user "me"'), { code, severity: 'FATAL' }),
+      new URL(address).host,
+    ) as Error
+  const wrongPassword = refusing('28P01')
+  const starting = refusing('57P03')
+  const hasNoneLeft = refusing('53300')
+  const noPassword = (address: string) =>
+    ofLogin(new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), new URL(address).host)
+  const silent = () => serverSilent()
+  type Fails = (address: string) => unknown
+  const asks = (failures: Record<string, Fails>, others: Fails) => async (address: string) => {
+    throw (failures[address] ?? others)(address)
+  }
+
+  test.each(['one', 'two', 'three'])('is what is thrown, wherever it stands: %s', async (server) => {
+    const refusing = `postgres://me:never-shown@${server}/billing`
+    for (const others of [standby, away, starting]) {
+      const servers = new Servers(ADDRESS)
+      const thrown = await servers.choose(asks({ [refusing]: wrongPassword }, others)).catch((error: unknown) => error)
+      expect(thrown).toMatchObject({
+        code: '28P01',
+        server,
+        message: `the database server at ${server} refuses: password authentication failed for user "me"`,
+      })
+      expect(databaseFault(thrown)).toMatchObject({
+        problems: [{ code: 'database_unavailable' }],
+        retryAfterSeconds: 2,
+        cause: thrown,
+      })
+      expect(servers.refusal).toBe(thrown)
+    }
+    // Without an SQLSTATE, too; and one that has no connection left is there.
+    for (const [one, words] of [
+      [noPassword, 'asks for a password'],
+      [hasNoneLeft, 'refuses: '],
+    ] as const) {
+      const choice = new Servers(ADDRESS).choose(asks({ [refusing]: one }, standby))
+      await expect(choice).rejects.toThrow(`the database server at ${server} ${words}`)
+    }
+    // One that is silent may be the one that takes writes, so that it is asked again.
+    await expect(new Servers(ADDRESS).choose(asks({ [refusing]: wrongPassword }, silent))).rejects.toMatchObject({
+      code: 'ONE_IS_SILENT',
+      message: expect.stringContaining(`the database server at ${server} refuses: `),
+    })
+    // What it says while it starts is an answer, and no refusal.
+    await expect(new Servers(ADDRESS).choose(asks({ [refusing]: starting }, away))).rejects.toMatchObject({
+      code: '57P03',
+      name: 'Error',
+    })
+  })
+
+  test('is so until a connection is made; one without a connection left has one later', async () => {
+    const servers = new Servers(ADDRESS)
+    const refused = () => servers.choose(asks({ [ONE]: wrongPassword }, standby)).catch(() => servers.refusal)
+    expect(await refused()).toBeDefined()
+    await servers.choose(asking(answer(ONE, 3)))
+    expect(servers.refusal).toBeUndefined()
+    expect(await refused()).toBeDefined()
+    servers.admit(link(), answer(ONE, 3))
+    expect(servers.refusal).toBeUndefined()
+    expect(await refused()).toBeDefined()
+    await expect(servers.choose(asks({ [ONE]: hasNoneLeft }, standby))).rejects.toThrow()
+    expect(servers.refusal).toBeUndefined()
   })
 })
 

@@ -1,7 +1,16 @@
 import type pg from 'pg'
 import { type SteadyClock, steadyClock } from '../steady-clock.ts'
 import { serversOf, shownServer } from './addresses.ts'
-import { connectionEnded, FORMER_PRIMARY, isReadOnly, isSilence, oneIsSilent, serverSilent } from './failures.ts'
+import {
+  connectionEnded,
+  FORMER_PRIMARY,
+  isAnswer,
+  isReadOnly,
+  isSilence,
+  oneIsSilent,
+  ServerRefusal,
+  serverSilent,
+} from './failures.ts'
 
 /**
  * The servers of one address: which of them takes writes, and the connections of this process to them. A server is known by its system and by the
@@ -72,6 +81,7 @@ export class Servers {
   #settling: Settling | undefined
   readonly #steadyClock: SteadyClock
   #silentAtMs: number | undefined
+  #refusal: ServerRefusal | undefined
   /** Called with the address of each former primary, once. */
   onFormerPrimary: ((address: string) => void) | undefined
 
@@ -102,12 +112,28 @@ export class Servers {
 
   /**
    * Asks all servers at once, and returns the one that new connections go to. Rule: of those that take writes the highest timeline, among equals the
-   * one used last, else the first. If none does, throws that one of them is silent, which may be the one that does, else that one takes no writes, else
-   * what the last of them answered. Those who ask meanwhile wait for the same answer.
+   * one used last, else the first. If none does, throws the refusal of one that lets nobody in, which may be the one that does, else that one is silent, which
+   * may be it, too, else that one takes no writes, else what one of them answered, else why the last one cannot be reached. Those who ask meanwhile wait for
+   * the same answer.
    */
   choose(ask: Ask): Promise<ServerAnswer> {
-    this.#choosing ??= this.#choose(ask).finally(() => (this.#choosing = undefined))
+    this.#choosing ??= this.#choose(ask)
+      .catch((error: unknown) => {
+        this.noteFailure(error)
+        throw error
+      })
+      .finally(() => (this.#choosing = undefined))
     return this.#choosing
+  }
+
+  /** Why new connections are refused, until one is made: those that are open go on, and show nothing of that. */
+  get refusal(): ServerRefusal | undefined {
+    return this.#refusal
+  }
+
+  /** Takes why no connection to the server that takes writes could be made. */
+  noteFailure(error: unknown): void {
+    this.#refusal = error instanceof ServerRefusal && error.isLasting ? error : undefined
   }
 
   async #choose(ask: Ask): Promise<ServerAnswer> {
@@ -128,12 +154,15 @@ export class Servers {
     )
     const [chosen] = primaries
     if (!chosen) {
-      if (writing[0]) throw formerPrimary(writing[0].address)
       const failures = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+      const refusal = failures.find((failure) => failure instanceof ServerRefusal)
+      if (writing[0] && !refusal) throw formerPrimary(writing[0].address)
       const [silence, readOnly] = [failures.find(isSilence), failures.find(isReadOnly)]
-      // A standby that waits for its promotion matters more than another server that is gone.
-      throw silence && readOnly ? oneIsSilent() : (silence ?? readOnly ?? failures.at(-1))
+      if (silence && (refusal ?? readOnly)) throw oneIsSilent(refusal)
+      // A server that refuses is there, so that no standby is to be promoted; one that waits for that matters more than another server that is gone.
+      throw refusal ?? silence ?? readOnly ?? failures.find(isAnswer) ?? failures.at(-1)
     }
+    this.#refusal = undefined
     this.#last = this.#used = chosen.address
     // At once, and not only before the first write: the others wait until each process has shown what it knows.
     void this.settledOn(chosen.identity).catch(() => {})
@@ -174,6 +203,7 @@ export class Servers {
       this.#name(answer)
       throw formerPrimary(answer.address)
     }
+    this.#refusal = undefined
     this.#links.set(link, answer)
   }
 

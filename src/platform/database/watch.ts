@@ -166,7 +166,8 @@ export class Watch {
   }
 
   get readiness(): Readiness {
-    return this.#readiness
+    const { refusal } = this.#servers
+    return refusal ? { ...this.#readiness, refusal: unavailable(refusal).message } : this.#readiness
   }
 
   /** Begins, unless it has, and returns once the database has answered. Throws if it does not. */
@@ -257,6 +258,8 @@ export class Watch {
     const client = this.#client
     if (!client || this.#isSearching) return
     this.#looks += 1
+    // No caller may come while it is not ready, so that the watch finds out when that is over.
+    if (this.#servers.refusal && this.#looks % LOOKS_PER_QUESTION === 0) void chooseServer(this.#config).catch(() => {})
     if (this.#isAsked) {
       const bytes = bytesReceived(client)
       this.#silentMs = bytes === this.#bytes ? this.#silentMs + LOOK_EVERY_MS : 0

@@ -121,12 +121,25 @@ export interface Failover {
 }
 
 /** Lists the failovers, the oldest first. */
-export const listFailovers = (db: Unscoped) =>
+export const listFailovers = (db: Pick<Unscoped, 'rows'>) =>
   db.rows<Failover>(sql`
     select failover_id as "id", timeline, from_timeline as "fromTimeline", met_at as "metAt", replayed_to as "replayedTo", replayed_at as "replayedAt",
            seen_to as "seenTo", is_known as "isKnown", is_lossy as "isLossy", settled_at as "settledAt", skipped,
            case when is_lossy and seen_to::pg_lsn > replayed_to::pg_lsn then (seen_to::pg_lsn - replayed_to::pg_lsn)::bigint end as "bytesLost"
       from list_failovers()`)
+
+/** How long a failover is of interest, as what is noted of it is kept. */
+const KEPT_MS = 90 * 86_400_000
+
+/** Returns whether a failover may have lost something, and is not long ago. */
+export const isOfInterest = ({ isLossy, isKnown, metAt }: Failover, nowMs: number): boolean =>
+  (isLossy || !isKnown) && Date.parse(metAt) > nowMs - KEPT_MS
+
+/** Finds the newest failover of which nobody can tell whether it lost something; none once a loss was declared or noticed since. */
+export async function findUntold(db: Pick<Unscoped, 'rows'>, nowMs: number): Promise<Failover | undefined> {
+  const newest = (await listFailovers(db)).findLast((failover) => isOfInterest(failover, nowMs))
+  return newest?.isLossy === false ? newest : undefined
+}
 
 /** A change or an effect that a process remembers. */
 export interface FailoverNote {
