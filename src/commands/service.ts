@@ -5,7 +5,7 @@ import { languagesMissing } from '../kernel/country-names.ts'
 import { secretsIn, shownSettings } from '../platform/config.ts'
 import { type OpenDatabase, openService, type Ownership } from '../platform/database/open.ts'
 import { findUntold } from '../platform/failover/queries.ts'
-import { nobodyTells } from '../platform/failover/settle.ts'
+import { unknownLoss } from '../platform/failover/settle.ts'
 import { makeLog } from '../platform/log.ts'
 import type { ChangedLevel } from '../platform/log-level.ts'
 import { weakKeysInUse } from '../platform/envelope/open.ts'
@@ -73,9 +73,9 @@ export const openForService = async (
       )
   }
   if (!given.isBackground) await opened.db.away.ask('which gateways are held', reportHeld, reportHeld)
-  // Whoever met it first has said so once, which may have been a command.
+  // Whoever met it first has reported it once, which may have been a command.
   const untold = given.isBackground ? undefined : await findUntold(opened.db.unscoped, Date.now())
-  if (untold && !warned.has(nobodyTells(untold))) log.warn(nobodyTells(untold))
+  if (untold && !warned.has(unknownLoss(untold))) log.warn(unknownLoss(untold))
   // The worker of a service runs on the same Node.js, so that the service alone reports it.
   const missing = given.isBackground ? undefined : languagesMissing()
   if (missing !== undefined) log.warn(missing)

@@ -135,7 +135,7 @@ const KEPT_MS = 90 * 86_400_000
 export const isOfInterest = ({ isLossy, isKnown, metAt }: Failover, nowMs: number): boolean =>
   (isLossy || !isKnown) && Date.parse(metAt) > nowMs - KEPT_MS
 
-/** Finds the newest failover of which nobody can tell whether it lost something; none once a loss was declared or noticed since. */
+/** Finds the newest failover of which nobody knows whether it lost something; none once a loss was declared or noticed since. */
 export async function findUntold(db: Pick<Unscoped, 'rows'>, nowMs: number): Promise<Failover | undefined> {
   const newest = (await listFailovers(db)).findLast((failover) => isOfInterest(failover, nowMs))
   return newest?.isLossy === false ? newest : undefined

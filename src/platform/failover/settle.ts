@@ -148,9 +148,9 @@ function report(log: SettleLog, met: Extract<Met, { isMove: true }>): void {
       `the database server of timeline ${timeline} lacks what was acknowledged before${bytesLost ? ` (${bytesLost} bytes of the log)` : ''}: every gateway of a live account is held; "perennial after-failover" lists what is missing`,
     )
   else if (isKnown) log.info(`the database server of timeline ${timeline} has all that was acknowledged before`)
-  else log.warn(nobodyTells(met))
+  else log.warn(unknownLoss(met))
 }
 
 /** Words a failover of which no process knew enough to notice a loss. */
-export const nobodyTells = ({ timeline }: { timeline: number }): string =>
+export const unknownLoss = ({ timeline }: { timeline: number }): string =>
   `nobody can tell whether the database server of timeline ${timeline} has all that was acknowledged before: if something may be missing, run  perennial after-failover --lossy`
