@@ -1250,6 +1250,7 @@ create table gateways (
   refused_for text,
   report_cursor text,
   reports_asked_at timestamp with time zone,
+  gateway_account text,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),

@@ -276,3 +276,67 @@ test('a brought card stays at Stripe when its method is deleted, unless that is 
     .rows<{ token: string }>(sql`select gateway_token as "token" from card_removals where account_id = ${client.id}`)
   expect(removals).toHaveLength(1)
 })
+
+describe('another secret key', () => {
+  /** A shop with a way to change its key, and another account of Stripe. */
+  async function keys() {
+    const at = await shop()
+    const { test: other } = simulator.openAccount()
+    const path = `/v1/gateways/${at.gatewayID}`
+    const put = async (SecretKey: string) => {
+      const reply = await at.client.put(path, { Settings: { SecretKey } })
+      expect(reply.text).not.toContain(SecretKey)
+      return reply.status === 204 ? 204 : [reply.status, ...codesOf(reply)]
+    }
+    const card = async () => at.bring(at.stripe.console.addCard('4242424242424242').token)
+    return { ...at, other, put, card }
+  }
+  const FIXED = [409, 'setting_fixed Settings.SecretKey']
+  const RIGHTS = ['write PaymentIntents', 'read PaymentMethods'] as const
+
+  test('is taken of the same account of Stripe, and of another one only while nothing is stored', async () => {
+    const { stripe, other, put, card } = await keys()
+    expect(await put(other.secretKey)).toBe(204)
+    expect(await put(stripe.secretKey)).toBe(204)
+    await card()
+    expect(await put(other.secretKey)).toEqual(FIXED)
+    expect(await put(simulator.restrict(stripe, ['read Account']))).toBe(204)
+    expect(await put(other.secretKey)).toEqual(FIXED)
+  })
+
+  test('that may not read its account is known by the newest card', async () => {
+    const { stripe, other, put, card } = await keys()
+    await card()
+    expect(await put(simulator.restrict(other, [...RIGHTS]))).toEqual(FIXED)
+    expect(await put(simulator.restrict(stripe, [...RIGHTS]))).toBe(204)
+    expect(await put(other.secretKey)).toEqual(FIXED)
+  })
+
+  test('that Stripe does not accept is refused, and one that it does not answer for is not written', async () => {
+    const { other, put, card } = await keys()
+    expect(await put('sk_test_nobody')).toEqual([400, 'key_refused Settings.SecretKey'])
+    await card()
+    simulator.faults.add({ kind: '503', on: 'GET /v1/account' })
+    expect(await put(other.secretKey)).toEqual([503, 'gateway_no_answer Settings.SecretKey'])
+    expect(await put(other.secretKey)).toEqual(FIXED)
+  })
+
+  test('of another account charges nobody twice while the outcome of a charge is not known', async () => {
+    const { client, other, put, card, invoice, read, paid } = await keys()
+    await card()
+    simulator.faults.add({ kind: '500 after', on: 'POST /v1/payment_intents/*/confirm' })
+    const invoiceID = await invoice(115)
+    await client.post(`/v1/invoices/${invoiceID}/collect`)
+    expect(await put(other.secretKey)).toEqual(FIXED)
+    expect(paid()).toHaveLength(1)
+    expect((await read(invoiceID)).Status).not.toBe('Failed')
+  })
+
+  test('is refused where a gateway is made', async () => {
+    const client = await service.newAccount()
+    const Settings = { SecretKey: 'rk_test_nobody', PublishableKey: 'pk_test_nobody' }
+    const reply = await client.post('/v1/gateways', { GatewayType: 'stripe', Settings })
+    expect([reply.status, codesOf(reply)]).toEqual([400, ['key_refused Settings.SecretKey']])
+    expect(reply.text).not.toContain('nobody')
+  })
+})

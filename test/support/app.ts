@@ -144,6 +144,9 @@ const ONE_HASH: Hashing = {
 }
 
 /** Starts the service for a test file; `now` is the real time it believes in. */
+/** Tests never reach a gateway itself. */
+const NOBODY: Endpoints = { stripe: 'http://127.0.0.1:1' }
+
 export async function startTestService(
   options: {
     now?: () => number
@@ -160,7 +163,7 @@ export async function startTestService(
     adapters?: readonly GatewayAdapter[]
     /** Calls of webhooks; left out: those within loopback alone. */
     outbound?: Outbound
-    /** Simulators in place of gateways, by type. */
+    /** Simulators in place of gateways, by type; left out: nobody answers there. */
     endpoints?: Endpoints
     log?: Logger
     /** Each password gets the hash of its own, which takes longer than a hundred requests; left out: all get that of one. */
@@ -182,7 +185,7 @@ export async function startTestService(
   await settleUpdates(db)
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(options.key ?? TEST_KEY))
   const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })
-  const { endpoints } = options
+  const { endpoints = NOBODY } = options
   const calling = callingFrom(db, ['serve', 'work'], { outbound, endpoints, realNow: realClock })
   const adapters = makeAdapters({ db, envelope, calling }, ...(options.adapters ?? []))
   const app = await buildApp({

@@ -30,6 +30,7 @@ import {
   updateGateway,
   writeRatesReported,
 } from './queries.ts'
+import { accountOfKey, type AskedKey } from './keys.ts'
 import { gatewayKind } from './record.ts'
 import { boundsToReport, returnRateOf, rateReportedShape, returnRatesOf } from './return-rates.ts'
 import { primaryKindsAfter } from './rules.ts'
@@ -48,7 +49,12 @@ import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 /** Gateways that an account may have. */
 const GATEWAYS_MAX = 20
 
-function sealedSettings(envelope: Envelope, account: AccountId, id: Id, settings: SentSettings): StoredSettings {
+function sealedSettings(
+  envelope: Envelope,
+  account: AccountId,
+  id: Id,
+  settings: SentSettings,
+): Omit<StoredSettings, 'accountThere'> {
   const settingNames = Object.keys(settings).sort()
   if (settingNames.length === 0) return { settings: null, settingNames }
   return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames }
@@ -111,6 +117,7 @@ export async function addGateway(
   context: RequestContext,
   envelope: Envelope,
   body: GatewayBody & { GatewayType: GatewayType },
+  asked: AskedKey | undefined,
 ): Promise<Gateway> {
   const facts = gatewayFactsOf(body.GatewayType)
   refuseNew(facts, context.account)
@@ -120,7 +127,12 @@ export async function addGateway(
   const id = await drawGatewayId(tx)
   const input = gatewayFromWire(body, facts.type)
   const sealed = sealedSettings(envelope, tx.account, id, mergedSettings(facts, {}, body.Settings ?? {}))
-  await insertGateway(tx, tx.account, { ...input, ...sealed, id, type: facts.type }, context.moment.now)
+  await insertGateway(
+    tx,
+    tx.account,
+    { ...input, ...sealed, accountThere: asked?.account ?? null, id, type: facts.type },
+    context.moment.now,
+  )
   const kinds = primaryKindsAfter({ ...input, type: facts.type }, [], body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, id, kinds)
   return recorded(tx, context, 'gateway.created', id)
@@ -142,11 +154,13 @@ export async function releaseGateway(
   await recorded(tx, context, 'gateway.updated', id)
 }
 
+const NO_SETTINGS: StoredSettings = { settings: null, settingNames: [], accountThere: null }
+
 /** Gives a new test account its sandbox; `now` is the account's own clock. */
 export async function addSandbox(tx: Transaction, now: Instant, actor: string): Promise<void> {
   const id = await drawGatewayId(tx)
   const { type } = SANDBOX
-  await insertGateway(tx, tx.account, { ...gatewayFromWire({}, type), settings: null, settingNames: [], id, type }, now)
+  await insertGateway(tx, tx.account, { ...gatewayFromWire({}, type), ...NO_SETTINGS, id, type }, now)
   const row = await findGateway(tx, tx.account, id)
   assert(row, `gateway ${id} was written`)
   // No field of a gateway depends on the zone or the day.
@@ -161,31 +175,34 @@ export async function editGateway(
   envelope: Envelope,
   present: Gateway,
   body: GatewayBody,
+  asked: AskedKey | undefined,
 ): Promise<Gateway> {
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
   const input = gatewayFromWire(body, present.type, present)
-  const settings = body.Settings ? await editedSettings(tx, envelope, present, body.Settings) : undefined
-  const sealed = settings ? sealedSettings(envelope, tx.account, present.id, settings) : present
-  const { settings: stored, settingNames } = sealed
-  await updateGateway(tx, tx.account, { ...input, settings: stored, settingNames, id: present.id })
+  const stored = body.Settings ? await editedSettings(tx, envelope, present, body.Settings, asked) : present
+  const { settings, settingNames, accountThere } = stored
+  await updateGateway(tx, tx.account, { ...input, settings, settingNames, accountThere, id: present.id })
   const kinds = primaryKindsAfter({ ...input, type: present.type }, present.primaryKinds, body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, present.id, kinds)
   return recorded(tx, context, 'gateway.updated', present.id)
 }
 
-/** Merges Settings into those of a gateway. Throws a conflict where mandates were signed for one that would change. */
+/** Merges Settings into those of a gateway. Throws a conflict where mandates were signed for one that would change, or cards are stored under another key. */
 async function editedSettings(
   tx: Transaction,
   envelope: Envelope,
   gateway: Gateway,
   sent: SentSettings,
-): Promise<SentSettings> {
+  asked: AskedKey | undefined,
+): Promise<StoredSettings> {
   const facts = gatewayFactsOf(gateway.type)
   const present = openSettings(envelope, tx.account, gateway)
   const merged = mergedSettings(facts, present, sent)
+  const accountThere = await accountOfKey(tx, gateway, { before: present, after: merged }, asked)
+  const stored = { ...sealedSettings(envelope, tx.account, gateway.id, merged), accountThere }
   const { fixedByMandates: fixed } = facts
-  if (fixed === undefined || present[fixed] === undefined) return merged
+  if (fixed === undefined || present[fixed] === undefined) return stored
   const isSame = readSettings(facts, merged)[fixed] === readSettings(facts, present)[fixed]
   if (!isSame && (await hasMandates(tx, tx.account, gateway.id)))
     throw conflict(
@@ -193,7 +210,7 @@ async function editedSettings(
       `Mandates were signed for the ${fixed} of gateway ${gateway.id}; add another gateway for another one.`,
       `Settings.${fixed}`,
     )
-  return merged
+  return stored
 }
 
 /** Deletes a gateway that nothing names. Methods stored there keep it by their foreign key, which is refused as a use. */

@@ -23,7 +23,7 @@ export interface GatewayDeps {
 export function adapterOf(
   { adapters, envelope }: GatewayDeps,
   account: AccountId,
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'id' | 'type' | 'settings'>,
 ): { adapter: GatewayAdapter; settings: GatewayCall['settings'] } {
   const adapter = adapters.get(gateway.type)
   assert(adapter, `there is an adapter of type ${gateway.type}`)
@@ -59,26 +59,30 @@ export const gatewaysBusy = (): Fault =>
 
 /**
  * Asks a gateway by its adapter, in the clock of its account; `unknown` where no answer comes in time. With `isCustomerPresent` somebody waits at
- * a page for the answer.
+ * a page for the answer; `settings` are those of the call in place of those that are stored.
  */
 export async function askGateway<Answer>(
   deps: GatewayDeps,
   { account, moment }: { account: Pick<Account, 'id' | 'mode' | 'timeZone'>; moment: Moment },
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'id' | 'token' | 'type' | 'settings'>,
   ask: (adapter: GatewayAdapter, call: GatewayCall) => Promise<Answer>,
-  { isCustomerPresent = false } = {},
+  {
+    isCustomerPresent = false,
+    settings: wanted,
+    patienceMs = ANSWER_MS,
+  }: { isCustomerPresent?: boolean; settings?: GatewayCall['settings']; patienceMs?: number } = {},
 ): Promise<Answer | Unknown> {
   const { adapter, settings } = adapterOf(deps, account.id, gateway)
   const patience = new AbortController()
   const { signal } = patience
   // Not AbortSignal.timeout: that keeps the call in memory until its time is over, however soon it is answered.
-  const timer = setTimeout(() => patience.abort(), ANSWER_MS)
+  const timer = setTimeout(() => patience.abort(), patienceMs)
   const late = new Promise<Unknown>((resolve) =>
     signal.addEventListener('abort', () => resolve({ kind: 'unknown' }), { once: true }),
   )
   const call: GatewayCall = {
     ...whoseOf(account, gateway),
-    settings,
+    settings: wanted ?? settings,
     timeZone: account.timeZone,
     isCustomerPresent,
     ...moment,

@@ -235,7 +235,11 @@ export interface AccountToVerify {
   bic: string | null
 }
 
-export type AccountAnswer = { kind: 'accepted' } | { kind: 'refused'; reason: string } | Unknown | NotSent
+export type AccountAnswer =
+  | { kind: 'accepted'; account?: string }
+  | { kind: 'refused'; reason: string }
+  | Unknown
+  | NotSent
 
 /** A structured address. */
 export interface PayerAddress {
@@ -339,6 +343,7 @@ export interface ReportsListed {
 
 export interface GatewayAdapter extends GatewayFacts {
   /** Tries whether the gateway answers and accepts the Settings. */
+  /** Asks whether the gateway takes the Settings; `account`: which account there they open, if it says. */
   check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>

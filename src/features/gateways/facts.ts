@@ -44,6 +44,8 @@ export interface GatewayFacts {
   needed: readonly string[]
   /** Settings that are keys of one mode, which they hold: `_test_` or `_live_`. What is needed has to be there from the beginning. */
   keys?: readonly string[]
+  /** The one of its Settings that opens an account there: another account's is refused while anything is stored. */
+  secretKey?: string
   /** Settings whose null is a value of its own; of others it takes the Setting away. */
   nullable?: readonly string[]
   /** The Setting that mandates were signed for: it stays as long as there are some. */
@@ -189,6 +191,7 @@ export const STRIPE: GatewayFacts = {
   settings: STRIPE_SETTINGS,
   needed: ['SecretKey', 'PublishableKey'],
   keys: ['SecretKey', 'PublishableKey'],
+  secretKey: 'SecretKey',
 }
 
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {

@@ -40,13 +40,15 @@ export interface Gateway extends GatewayInput {
   heldFor: HoldReason | null
   /** When its last hold ended. */
   releasedAt: Instant | null
+  /** The account there that its secret key opens, as the gateway calls it; null where that is not known. */
+  accountThere: string | null
   version: number
 }
 
 const columns = (account: AccountId): Fragment => fragment`
   g.gateway_id as "id", g.token, g.type, g.name, g.friendly_name as "friendlyName", g.is_active as "isActive", g.is_four_eyes as "isFourEyes",
   g.currencies, g.debit_methods as "debitMethods", g.settings, g.setting_names as "settingNames", g.version,
-  g.held_for as "heldFor", g.released_at as "releasedAt",
+  g.held_for as "heldFor", g.released_at as "releasedAt", g.gateway_account as "accountThere",
   array(select p.kind from gateway_primaries p where p.account_id = ${account} and p.gateway_id = g.gateway_id order by p.kind) as "primaryKinds",
   array(select c.currency from account_currencies c where c.account_id = ${account} order by c.currency collate "C") as "accountCurrencies",
   (select a.mode = 'test' from accounts a where a.account_id = ${account}) as "isOfTestAccount"`
@@ -172,6 +174,7 @@ export const drawGatewayId = (tx: Transaction): Promise<Id> =>
 export interface StoredSettings {
   settings: Buffer | null
   settingNames: readonly string[]
+  accountThere: string | null
 }
 
 const list = (words: readonly string[] | null): string | null => (words === null ? null : arrayLiteral(words))
@@ -184,9 +187,9 @@ export const insertGateway = (
 ) =>
   tx.rows(sql`
     insert into gateways (account_id, gateway_id, type, name, friendly_name, is_active, is_four_eyes, currencies, debit_methods, settings,
-      setting_names, created_at)
+      setting_names, gateway_account, created_at)
     values (${account}, ${g.id}, ${g.type}, ${g.name}, ${g.friendlyName}, ${g.isActive}, ${g.isFourEyes}, ${list(g.currencies)}::text[],
-      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${createdAt})`)
+      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${g.accountThere}, ${createdAt})`)
 
 export const updateGateway = (
   tx: Transaction,
@@ -196,7 +199,7 @@ export const updateGateway = (
   tx.rows(sql`
     update gateways set name = ${g.name}, friendly_name = ${g.friendlyName}, is_active = ${g.isActive}, is_four_eyes = ${g.isFourEyes},
       currencies = ${list(g.currencies)}::text[], debit_methods = ${list(g.debitMethods)}::text[], settings = ${g.settings},
-      setting_names = ${arrayLiteral(g.settingNames)}::text[], version = version + 1
+      setting_names = ${arrayLiteral(g.settingNames)}::text[], gateway_account = ${g.accountThere}, version = version + 1
     where account_id = ${account} and gateway_id = ${g.id}`)
 
 /** Makes a gateway the first choice for these kinds and for no other: another's choices of these kinds end. */
@@ -246,6 +249,26 @@ export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: Is
              and (end_date is null or end_date > ${today})) as "recurring",
            exists (select 1 from payment_batches where account_id = ${account} and gateway_id = ${id}
              and state not in ('completed', 'cancelled')) as "batches"`)
+
+/** Returns whether anything of an account is kept at a gateway, or is under way there. */
+export const keepsAnything = (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  db.value<boolean>(sql`
+    select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
+        or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
+        or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
+        or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id})
+        or exists (select 1 from collection_tries where account_id = ${account} and gateway_id = ${id} and state = 'open')
+        or exists (select 1 from payment_refunds r join payments p on p.account_id = ${account} and p.payment_id = r.payment_id
+                    where r.account_id = ${account} and r.state = 'open' and p.gateway_id = ${id}) as "found"`)
+
+/** Finds the token of the card that was stored last at a gateway and that the gateway has not given up. */
+export const findNewestToken = async (db: Queryable, account: AccountId, id: Id): Promise<string | undefined> =>
+  (
+    await db.first<{ token: string }>(sql`
+      select gateway_token as "token" from payment_methods
+       where account_id = ${account} and gateway_id = ${id} and gateway_token is not null and state <> 'rejected'
+       order by payment_method_id desc limit 1`)
+  )?.token
 
 /** Finds whether there are mandates of SEPA that may be collected through a gateway: those of customers who have no other one of their own. */
 export const hasMandates = (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>

@@ -1,27 +1,47 @@
 import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import { Problems } from '../../kernel/fault.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { addGateway, checkGateway, editGateway, removeGateway } from './actions.ts'
+import type { GatewayDeps } from './call.ts'
 import { gatewayFactsOf } from './facts.ts'
-import { countGateways, listGateways } from './queries.ts'
+import { askAboutKey, type AskedKey } from './keys.ts'
+import { countGateways, type Gateway, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { returnRatesOf, returnRatesShape } from './return-rates.ts'
-import { openSettings } from './settings.ts'
-import { GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
+import { mergedSettings, openSettings } from './settings.ts'
+import { type GatewayBody, GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
 
 const tag = introduced('Gateways', 'Payment gateways and banks through which money is collected, with their settings.')
 
-interface Deps {
-  envelope: Envelope
+interface Deps extends GatewayDeps {
   /** Plans the tries of invoices that could not be tried: methods that had no gateway may have one now. */
   onGatewayChanged(tx: Transaction, context: RequestContext): Promise<void>
   /** Follows Settings that may have moved the days of the gateway's batches. */
   onSettingsChanged(tx: Transaction, about: { timeZone: string; gatewayId: Id }): Promise<void>
+}
+
+/** Asks about the secret key of a body that can be written as far as is known; what is wrong with it is left for the transaction to find. */
+async function askAboutSettings(
+  deps: Deps,
+  db: Queryable,
+  context: RequestContext,
+  body: GatewayBody,
+  present?: Gateway,
+): Promise<AskedKey | undefined> {
+  const type = present?.type ?? body.GatewayType
+  if (type == null) return undefined
+  const facts = gatewayFactsOf(type)
+  const before = present ? openSettings(deps.envelope, context.account.id, present) : {}
+  const problems = new Problems()
+  checkGateway(facts, body, before, context.account, problems)
+  if (problems.found.length > 0) return undefined
+  const merged = mergedSettings(facts, before, body.Settings ?? {})
+  return askAboutKey(deps, db, context, { type, ...(present && { present }), merged })
 }
 
 export const gatewayOperations = (deps: Deps): Operation[] => [
@@ -67,8 +87,9 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
         account,
         problems,
       ),
-    write: async (tx, context, { body }) => {
-      const gateway = await addGateway(tx, context, deps.envelope, body)
+    prepare: (db, context, { body }) => askAboutSettings(deps, db, context, body),
+    write: async (tx, context, { body }, _record, _found, asked) => {
+      const gateway = await addGateway(tx, context, deps.envelope, body, asked)
       await deps.onGatewayChanged(tx, context)
       return gatewayKind.created(gateway, context)
     },
@@ -79,15 +100,21 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     tag,
     summary: 'Change a gateway: only what is sent; Settings are merged by name',
     body: GatewayEditIn,
-    refusals: { 409: 'The GatewayType would change' },
+    refusals: {
+      409: 'The GatewayType would change, or the SecretKey is of another account there than what is stored',
+    },
     references: async (tx, { account }, { body }, problems, present) => {
       const facts = gatewayFactsOf(present.type)
       // What an edit leaves alone was checked when it was written.
       if (body.Settings) checkGateway(facts, body, openSettings(deps.envelope, tx.account, present), account, problems)
       else checkGateway({ ...facts, keys: [] }, body, {}, account, problems)
     },
-    write: async (tx, context, { body }, present) => {
-      const gateway = await editGateway(tx, context, deps.envelope, present, body)
+    prepare: async (db, context, { params, body }) =>
+      body.Settings
+        ? askAboutSettings(deps, db, context, body, await gatewayKind.found(db, context, params))
+        : undefined,
+    write: async (tx, context, { body }, present, _found, asked) => {
+      const gateway = await editGateway(tx, context, deps.envelope, present, body, asked)
       if (body.Settings) await deps.onSettingsChanged(tx, { timeZone: context.account.timeZone, gatewayId: gateway.id })
       await deps.onGatewayChanged(tx, context)
       return noContent(gatewayEtag(gateway))

@@ -21,6 +21,7 @@ const gateway = (id: bigint, fields: Partial<Gateway> = {}): Gateway => ({
   isOfTestAccount: true,
   heldFor: null,
   releasedAt: null,
+  accountThere: null,
   version: 1,
   ...fields,
 })

@@ -65,6 +65,10 @@ export function readSettings(
 export const settingsPlace = (row: Id) => ({ table: 'gateways', column: 'settings', row })
 
 /** Opens the Settings of a gateway as they were sent. */
-export function openSettings(envelope: Envelope, account: AccountId, { id, settings }: Gateway): SentSettings {
+export function openSettings(
+  envelope: Envelope,
+  account: AccountId,
+  { id, settings }: Pick<Gateway, 'id' | 'settings'>,
+): SentSettings {
   return settings === null ? {} : (parseJson(envelope.open(account, settingsPlace(id), settings)) as SentSettings)
 }

@@ -352,7 +352,7 @@ test('a live account calls no simulator, and a test account nothing else', async
   const { adapter, requests } = scripted(() => [200, { id: 'acct_1' }], { endpoint: 'http://127.0.0.1:4010' })
   expect(await adapter.check(newCall({ isLive: true }))).toEqual({ kind: 'not_sent' })
   expect(requests).toEqual([])
-  expect(await adapter.check(newCall())).toEqual({ kind: 'accepted' })
+  expect(await adapter.check(newCall())).toEqual({ kind: 'accepted', account: 'acct_1' })
 })
 
 test.each([
