@@ -76,6 +76,10 @@ describe('a card brought by its token', () => {
     }
     for (const token of ['pm_nowhere', 'cus_nowhere', 'sk_test_x', 'cus_1/pm_2', 'something'])
       expect(await refused(token)).toEqual(['token_unknown Token'])
+    const before = simulator.sent.length
+    for (const token of ['4242 4242 4242 4242', 'pm_4242424242424242'])
+      expect(await refused(token)).toEqual(['card_number_misplaced Token'])
+    expect(simulator.sent).toHaveLength(before)
     expect(await refused(one.customer)).toEqual(['token_ambiguous Token'])
     expect((await bring(one.token)).status).toBe(200)
     const other = { customerID: await customer(), gatewayID, Token: one.token }

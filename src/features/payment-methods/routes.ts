@@ -183,6 +183,7 @@ const broughtCards = (deps: Deps): Operation =>
     tag,
     summary: 'Add a card that is stored at a gateway already, by its token there, which is never answered',
     body: GatewayTokenIn,
+    cardNumberAt: null,
     success: { status: 200, schema: methodShape.schema, headers: ['ETag'] },
     refusals: { 409: 'The gateway takes no tokens, is not active, or another customer has the card' },
     references: (tx, _context, { body }, problems) => checkBroughtCard(tx, body, problems),

@@ -66,7 +66,9 @@ async function requestOf(
   assert(gatewayId !== null && chargeId !== null, `a gateway processed the payment of refund ${refund.id}`)
   const charge = await findKnownCharge(tx, tx.account, gatewayId, chargeId)
   assert(charge, `charge ${chargeId} is a try, a line or a sale`)
-  const { amountMinor, currency, gatewayReference, sentAt } = refund
+  const { amountMinor, currency, gatewayReference } = refund
+  // Of one that surely did not arrive nothing is under way.
+  const sentAt = refund.lastAnswer === 'not_sent' ? null : refund.sentAt
   const reference = referenceFor(refund)
   return { reference, charge: factsOfCharge(charge), amountMinor, currency, gatewayReference, sentAt }
 }
@@ -126,6 +128,9 @@ export async function askRefund(
   })
   // A question that did not arrive leaves what may have arrived before as unknown as it was.
   if (answer.kind === 'not_sent' && refund.lastAnswer !== 'not_sent') return { kind: 'unknown' }
+  // What surely did not arrive stays so: a question without an answer does not make it doubtful.
+  if (answer.kind === 'unknown' && answer.mismatch === undefined && refund.lastAnswer === 'not_sent')
+    return { kind: 'not_sent' }
   if (answer.kind !== 'none') return answer
   if (refund.state !== 'open') return { kind: 'unknown' }
   const { now, today } = context.moment

@@ -74,9 +74,11 @@ export const insertPaymentRefund = (tx: Transaction, row: NewRefund) =>
     values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'open', ${row.dated},
             ${row.begunAt}, ${row.nextAskAt}, ${drawNonce()}, moment()) returning ${COLUMNS}`)
 
-/** Notes that a refund is about to be sent once more. */
+/** Notes that a refund is about to be sent once more: until its answer is written it may have arrived. */
 export const noteRefundSending = (tx: Transaction, id: Id) =>
-  tx.rows(sql`update payment_refunds set sent_at = moment() where account_id = ${tx.account} and refund_id = ${id}`)
+  tx.rows(
+    sql`update payment_refunds set sent_at = moment(), last_answer = null where account_id = ${tx.account} and refund_id = ${id}`,
+  )
 
 /** Gives a refund that bears no name the one by which its gateway has answered, unless another bears it. Returns the name that it has then. */
 export const nameRefund = async (tx: Transaction, id: Id, name: string): Promise<string | null> => {

@@ -197,6 +197,28 @@ test('one that pends succeeds the next day; one that was not sent is sent again 
   for (const { client } of [pending, away, gone]) expect(await differencesOf(service, client)).toEqual([])
 })
 
+test('one that surely did not arrive is sent again, whatever a question about it was answered', async () => {
+  const { client, gatewayID, refund, refunds } = await charged()
+  const faulty = (Fault: string | null) => client.put(`/v1/gateways/${gatewayID}`, { Settings: { Fault } })
+  await faulty('refused')
+  const { refundID } = (await refund({ Amount: 40 })).body
+  await faulty(null)
+  const context = await acting(service, client, async (_tx, context) => context)
+  const sandbox = service.calling.adapters.get('sandbox')!
+  const ask = (askRefund: typeof sandbox.askRefund) =>
+    askAbout(
+      service.db,
+      context,
+      { ...service.calling, adapters: new Map([['sandbox', { ...sandbox, askRefund: askRefund! }]]) },
+      BigInt(refundID),
+    )
+  await ask(async () => ({ kind: 'unknown' }))
+  expect(await refunds()).toMatchObject([{ State: 'open' }])
+  // A gateway that says none only of what cannot be under way any more.
+  await ask(async (call, asked) => (asked.sentAt === null ? sandbox.askRefund!(call, asked) : { kind: 'unknown' }))
+  expect(await refunds()).toMatchObject([{ State: 'succeeded' }])
+})
+
 test('one without an answer is asked about: made, or not received and failed', async () => {
   const rows = [
     ['not_answered', 'succeeded'],

@@ -83,10 +83,10 @@ interface Described {
   changesNothing?: true
   bodyBytesMax?: number
   /**
-   * The field of the body that takes the number of a card. Nowhere else in the request may one stand, and nothing of the request is repeated in
+   * The field of the body that takes the number of a card; null: none does, though one may well be sent. Nowhere else in the request may one stand, and nothing of the request is repeated in
    * an answer or kept in a log.
    */
-  cardNumberAt?: string
+  cardNumberAt?: string | null
   /** A body that is no JSON, an image: its media types and size. It arrives as bytes. */
   rawBody?: { types: readonly string[]; bytesMax: number }
   /** Default: GET is read, everything else is full. */

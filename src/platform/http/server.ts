@@ -88,7 +88,9 @@ class OwnLog extends LogController {
 
 /** Makes the test whether a request is for an operation that takes the number of a card. */
 function cardPaths(operations: readonly Operation[]): (url: string) => boolean {
-  const paths = new Set(operations.filter(({ cardNumberAt }) => cardNumberAt).map(({ path }) => path.toLowerCase()))
+  const paths = new Set(
+    operations.filter(({ cardNumberAt }) => cardNumberAt !== undefined).map(({ path }) => path.toLowerCase()),
+  )
   return (url) => paths.has((url.split('?', 1)[0] ?? '').toLowerCase().replace(/\/+$/, ''))
 }
 

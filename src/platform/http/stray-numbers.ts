@@ -7,7 +7,7 @@ import { isJsonNumber, type Json } from '../wire/json.ts'
 const MESSAGE = 'must not hold what could be a card number.'
 
 /** Refuses (400) every place of a body but one that holds what could be the number of a card. Names that hold one are not repeated. */
-export function refuseStrayNumbers(json: Json, allowed: string): void {
+export function refuseStrayNumbers(json: Json, allowed: string | null): void {
   const problems = new Problems()
   const refuse = (path: string) =>
     problems.add('card_number_misplaced', path === '' ? null : path, `${path === '' ? 'The body' : path} ${MESSAGE}`)
