@@ -30,7 +30,7 @@ import {
   updateGateway,
   writeRatesReported,
 } from './queries.ts'
-import { accountOfKey, type AskedKey } from './keys.ts'
+import { accountOfKey, type SecretKeyAnswer } from './keys.ts'
 import { gatewayKind } from './record.ts'
 import { boundsToReport, returnRateOf, rateReportedShape, returnRatesOf } from './return-rates.ts'
 import { primaryKindsAfter } from './rules.ts'
@@ -117,7 +117,7 @@ export async function addGateway(
   context: RequestContext,
   envelope: Envelope,
   body: GatewayBody & { GatewayType: GatewayType },
-  asked: AskedKey | undefined,
+  asked: SecretKeyAnswer | undefined,
 ): Promise<Gateway> {
   const facts = gatewayFactsOf(body.GatewayType)
   refuseNew(facts, context.account)
@@ -175,7 +175,7 @@ export async function editGateway(
   envelope: Envelope,
   present: Gateway,
   body: GatewayBody,
-  asked: AskedKey | undefined,
+  asked: SecretKeyAnswer | undefined,
 ): Promise<Gateway> {
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
@@ -194,7 +194,7 @@ async function editedSettings(
   envelope: Envelope,
   gateway: Gateway,
   sent: SentSettings,
-  asked: AskedKey | undefined,
+  asked: SecretKeyAnswer | undefined,
 ): Promise<StoredSettings> {
   const facts = gatewayFactsOf(gateway.type)
   const present = openSettings(envelope, tx.account, gateway)

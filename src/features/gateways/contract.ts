@@ -343,7 +343,7 @@ export interface ReportsListed {
 
 export interface GatewayAdapter extends GatewayFacts {
   /** Tries whether the gateway answers and accepts the Settings. */
-  /** Asks whether the gateway takes the Settings; `account`: which account there they open, if it says. */
+  /** Asks whether the gateway takes the Settings; `account`: the account there that they open, where it is answered. */
   check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>

@@ -15,9 +15,9 @@ import { openSettings, readSettings, type SentSettings } from './settings.ts'
 
 const PATIENCE_MS = 10_000
 
-/** What is known of a secret key that is to be written. */
-export interface AskedKey {
-  /** The account there that it opens; null: it did not say. */
+/** Facts of a secret key that is to be written. */
+export interface SecretKeyAnswer {
+  /** The account there that it opens; null: not known. */
   account: string | null
   /** Whether that is the account of the key before. */
   isSame: 'yes' | 'no' | 'unanswered' | 'unprovable'
@@ -26,7 +26,7 @@ export interface AskedKey {
 }
 
 /** A key about which nobody was asked. */
-const NOT_ASKED: AskedKey = { account: null, isSame: 'unanswered', version: null }
+const NOT_ASKED: SecretKeyAnswer = { account: null, isSame: 'unanswered', version: null }
 
 type Asked = Pick<Gateway, 'id' | 'token' | 'type' | 'settings'>
 
@@ -36,7 +36,7 @@ export async function askAboutKey(
   db: Queryable,
   context: RequestContext,
   about: { type: GatewayType; present?: Gateway; merged: SentSettings },
-): Promise<AskedKey | undefined> {
+): Promise<SecretKeyAnswer | undefined> {
   const { type, present, merged } = about
   const facts = gatewayFactsOf(type)
   const { secretKey } = facts
@@ -75,7 +75,7 @@ export async function accountOfKey(
   tx: Transaction,
   present: Gateway,
   settings: { before: SentSettings; after: SentSettings },
-  asked: AskedKey | undefined,
+  asked: SecretKeyAnswer | undefined,
 ): Promise<string | null> {
   const { secretKey } = gatewayFactsOf(present.type)
   if (secretKey === undefined || settings.before[secretKey] === settings.after[secretKey]) return present.accountThere

@@ -8,7 +8,7 @@ import { type Operation, readOperation, writeOperation } from '../../platform/ht
 import { addGateway, checkGateway, editGateway, removeGateway } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
 import { gatewayFactsOf } from './facts.ts'
-import { askAboutKey, type AskedKey } from './keys.ts'
+import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
 import { returnRatesOf, returnRatesShape } from './return-rates.ts'
@@ -32,7 +32,7 @@ async function askAboutSettings(
   context: RequestContext,
   body: GatewayBody,
   present?: Gateway,
-): Promise<AskedKey | undefined> {
+): Promise<SecretKeyAnswer | undefined> {
   const type = present?.type ?? body.GatewayType
   if (type == null) return undefined
   const facts = gatewayFactsOf(type)
