@@ -36,3 +36,12 @@ test('what was drawn is replaced whatever it begins with, and the same text alwa
   expect(first?.['getX']?.answer).toMatchObject({ SetAt: NOW, Again: expect.not.stringContaining('xY-z') })
   for (const other of others) expect(other).toEqual(first)
 })
+
+test('the nonce in the name of a charge is replaced, with capitals or without', () => {
+  const named = (transactionID: string) =>
+    withoutRandom({
+      getX: { path: '/v1/x', body: undefined, status: 200, answer: { transactionID }, preview: undefined },
+    })
+  expect(named('sandbox-charge-37.--_dc8_-4z12')).toEqual(named('sandbox-charge-37.S7-hDxRKLoCz'))
+  expect(named('sandbox-charge-38.S7-hDxRKLoCz')).not.toEqual(named('sandbox-charge-37.S7-hDxRKLoCz'))
+})
