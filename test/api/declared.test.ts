@@ -158,6 +158,8 @@ const PRODUCERS: Record<number, (operation: DocumentedOperation) => Promise<numb
       const body = (await RECIPES['editBatch']?.(world))?.body
       return send(operation, { url: `/v1/batches/${String(body?.['BatchToken'])}/file` })
     }
+    // The account's own gateways write no files of NACHA.
+    if (operation.id === 'getGatewayReturns') return send(operation, {})
     if (operation.id === 'getInvoiceLink') {
       const draft = { customerID: world.ids.get('customerID')?.[0], isDraft: true, Charges: [{ UnitCostEx: 10 }] }
       const { invoiceID } = (await client.post('/v1/invoices', draft)).body
