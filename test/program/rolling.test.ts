@@ -209,9 +209,13 @@ test('old and new processes work on one database: keys are replayed across, a ru
     expect((await fetch(`${late.address}/readyz`)).status).toBe(503)
     expect((await fetch(`${late.address}/healthz`)).status).toBe(200)
   }
-  const listed = JSON.parse((await changing.run(['processes', '--json'], env)).out)
+  // Each writes its state at its next look, which may come after its first answer.
+  const states = async () => {
+    const listed = JSON.parse((await changing.run(['processes', '--json'], env)).out)
+    return new Set(listed.map(({ State }: { State: string }) => State))
+  }
+  await expect.poll(states, { timeout: 30_000 }).toEqual(new Set(['outdated']))
   await close()
-  expect(new Set(listed.map(({ State }: { State: string }) => State))).toEqual(new Set(['outdated']))
   const tooOld = await old.run(['serve', '--no-worker'], env)
   expect([tooOld.code, tooOld.err]).toEqual([
     1,
