@@ -2,7 +2,7 @@ import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import { askGateway, type GatewayDeps, keepingName } from '../gateways/call.ts'
 import type { GatewayAdapter, GatewayCall, Outcome } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { giveBackMethod } from './actions.ts'
@@ -55,12 +55,9 @@ async function charge(
   assert(method.kind === 'card' && method.card.gatewayToken !== null, `sale ${sale.chargeId} is by card`)
   const { chargeId } = sale
   const session = await findSession(db.reader(account.id), account.id, sale.sessionId)
-  let { gatewayReference: present } = sale
-  const keep = async (name: string): Promise<boolean> => {
-    const isKept = await db.transaction(account.id, (tx) => keepSaleName(tx, { chargeId, present, name }))
-    if (isKept) present = name
-    return isKept
-  }
+  const { keep } = keepingName(sale.gatewayReference, (present, name) =>
+    db.transaction(account.id, (tx) => keepSaleName(tx, { chargeId, present, name })),
+  )
   return adapter.charge(
     { ...call, keep },
     {

@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { recordMismatch } from '../gateways/actions.ts'
+import { mismatchIn, recordMismatch } from '../gateways/actions.ts'
 import type { Declined, Outcome } from '../gateways/contract.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import {
@@ -90,7 +90,9 @@ export async function finishSale(
 ): Promise<SaleResult> {
   const locked = await lockSaleAndSession(tx, begun)
   const { sale } = locked
-  const other = await otherNameOf(tx, sale, outcome)
+  const { chargeId } = sale
+  const about = { what: `sale ${chargeId}`, noun: 'charge' } as const
+  const other = await mismatchIn(outcome, about, (name) => nameSale(tx, chargeId, name))
   if (other !== undefined) {
     await recordMismatch(tx, context, sale.gatewayId, other)
     if (sale.state === 'open') await putOff(tx, context, sale, 'unknown')
@@ -116,27 +118,6 @@ export async function finishSale(
       await putOff(tx, context, sale, outcome.kind)
       return 'waiting'
   }
-}
-
-/** Keeps the name that an answer bears. Returns a sentence where the answer is about another charge: the sale has another name, or another sale has it. */
-async function otherNameOf(tx: Transaction, { chargeId }: Sale, outcome: ChargeAnswer): Promise<string | undefined> {
-  if (outcome.kind === 'unknown') return outcome.mismatch
-  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
-  if (name === null || (await nameSale(tx, chargeId, name)) === name) return undefined
-  return `The gateway answers about sale ${chargeId} with ${name}, which is the name of another charge.`
-}
-
-/** Keeps the name that an answer about a refund bears. Returns a sentence where the answer is about another refund. */
-async function otherRefundNameOf(
-  tx: Transaction,
-  { chargeId, refundId }: Sale,
-  outcome: ChargeAnswer,
-): Promise<string | undefined> {
-  if (outcome.kind === 'unknown') return outcome.mismatch
-  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
-  const kept = name === null ? null : await nameSaleRefund(tx, chargeId, name)
-  if (kept === name) return undefined
-  return `The gateway answers about refund ${refundId} with ${name}, and its refund is ${kept}.`
 }
 
 /** Answers after which a gateway is not silent: it has answered, or was not asked. */
@@ -227,7 +208,8 @@ export async function finishGivingBack(
 ): Promise<void> {
   const { session, sale } = await lockSaleAndSession(tx, begun)
   if (sale.refundState !== 'open') return
-  const other = await otherRefundNameOf(tx, sale, outcome)
+  const about = { what: `refund ${sale.refundId}`, noun: 'refund' } as const
+  const other = await mismatchIn(outcome, about, (name) => nameSaleRefund(tx, sale.chargeId, name))
   if (other !== undefined) {
     await recordMismatch(tx, context, sale.gatewayId, other)
     return putOff(tx, context, sale, 'unknown')

@@ -4,7 +4,7 @@ import { findCountry } from '../../kernel/countries.ts'
 import { customerNameOf } from '../../kernel/customer-name.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import { askGateway, type GatewayDeps, keepingName } from '../gateways/call.ts'
 import type {
   ChargeState,
   ChargeToMake,
@@ -21,18 +21,8 @@ import { refOfInvoice } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { findMethod } from '../payment-methods/queries.ts'
 import { finishTry, type Known, otherName, putOffMismatched } from './outcome.ts'
-import {
-  ASK_AGAIN_SECONDS,
-  type Claimable,
-  claimTry,
-  findPaidFor,
-  keepTryName,
-  lockTry,
-  nameTry,
-  noteSending,
-  putOffTry,
-  type Try,
-} from './try-queries.ts'
+import { findPaidFor, keepTryName, nameTry, noteSending } from './call-queries.ts'
+import { ASK_AGAIN_SECONDS, type Claimable, claimTry, lockTry, putOffTry, type Try } from './try-queries.ts'
 
 /** The calls of tries: no transaction is open and no connection held while a gateway is asked. */
 
@@ -133,8 +123,13 @@ export async function callTry(
   const { gateway, isCustomerPresent = false } = by
   const isLeftWaiting = isCustomerPresent || (isWoken && t.awaitsCustomer)
   const charge = await chargeOf(deps, account, t, by)
-  // The name that the call itself has kept is among the facts of its questions.
-  let { gatewayReference } = charge
+  const naming = keepingName(charge.gatewayReference, (present, name) =>
+    deps.db.transaction(account, async (tx) => {
+      const isKept = await keepTryName(tx, { paymentId: t.paymentId, present, name })
+      if (isKept) sendTransactionId(tx, { gatewayId: t.gatewayId, chargeId: t.paymentId }, name)
+      return isKept
+    }),
+  )
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, makeOrEnd, { isCustomerPresent })
   const answered = readOutcome(outcome, t, context.moment, isLeftWaiting)
   // Being asked about makes nobody's time to confirm it longer.
@@ -144,7 +139,8 @@ export async function callTry(
     const answered = await chargeOrAsk(adapter, call)
     if (answered === 'never_arrived' || answered.kind !== 'requires_action' || isLeftWaiting) return answered
     // Should it have been confirmed in this very moment, it is charged.
-    const ended = await adapter.cancelCharge?.(call, { ...charge, gatewayReference })
+    // The name that the call itself has kept is among the facts of the question.
+    const ended = await adapter.cancelCharge?.(call, { ...charge, gatewayReference: naming.kept() })
     return ended?.kind === 'succeeded' ? ended : answered
   }
 
@@ -157,18 +153,7 @@ export async function callTry(
       if (t.wasUnanswered) return 'never_arrived'
     }
     if (!begun) await deps.db.transaction(account, (tx) => noteSending(tx, t.paymentId))
-    return adapter.charge({ ...call, keep }, charge)
-  }
-
-  async function keep(name: string): Promise<boolean> {
-    const { paymentId } = t
-    const isKept = await deps.db.transaction(account, async (tx) => {
-      const kept = await keepTryName(tx, { paymentId, present: gatewayReference, name })
-      if (kept) sendTransactionId(tx, { gatewayId: t.gatewayId, chargeId: paymentId }, name)
-      return kept
-    })
-    if (isKept) gatewayReference = name
-    return isKept
+    return adapter.charge({ ...call, keep: naming.keep }, charge)
   }
 }
 

@@ -9,6 +9,7 @@ import { lockCustomer } from '../customers/queries.ts'
 import type { DunnedInvoice } from '../dunning/queries.ts'
 import { replan } from '../dunning/save.ts'
 import { recordMismatch } from '../gateways/actions.ts'
+import { namedOtherwise } from '../gateways/references.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { countTries } from '../invoices/state-queries.ts'
 import { failPayment, loadPayment, settlePayment } from '../money/payments.ts'
@@ -16,7 +17,8 @@ import { sendReceipt } from '../money/receipt.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { forgetReplaced, remakeLine } from './lines.ts'
 import { endNewCard } from './new-card.ts'
-import { ASK_AGAIN_SECONDS, closeTry, lockTry, nameTry, putOffTry, type Try } from './try-queries.ts'
+import { nameTry } from './call-queries.ts'
+import { ASK_AGAIN_SECONDS, closeTry, lockTry, putOffTry, type Try } from './try-queries.ts'
 
 /** Outcomes of tries: of those that a gateway answers, and of lines, which their batches bring. Each works on a locked customer. */
 
@@ -64,9 +66,7 @@ export async function finishTry(
 
 /** Returns a sentence about an answer with a name that is not the try's. */
 export const otherName = ({ paymentId, gatewayReference }: Try, name: string): string =>
-  gatewayReference === null
-    ? `The gateway answers about payment ${paymentId} with ${name}, which is the name of another charge.`
-    : `The gateway answers about payment ${paymentId} with ${name}, and its charge is ${gatewayReference}.`
+  namedOtherwise({ what: `payment ${paymentId}`, noun: 'charge' }, name, gatewayReference)
 
 /**
  * Writes that the answer to a try was about another charge. Rule: what became of it is unknown, and it is asked about again; one event is for a person.

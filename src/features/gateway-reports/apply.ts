@@ -20,7 +20,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import { factsOfCharge, findKnownCharge, type KnownCharge } from '../gateways/charge-queries.ts'
 import type { GatewayAdapter, GatewayCall, None, NotSent, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
-import { readReference } from '../gateways/references.ts'
+import { nameOfAnswer, readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
 import { rejectLost, renewCards } from '../payment-methods/renew.ts'
@@ -121,20 +121,9 @@ async function chargeReported(
 ): Promise<Verdict> {
   const { account } = context
   const reader = deps.db.reader(account.id)
-  const named = readReference(report.reference)
-  const found = named && (await findKnownCharge(reader, account.id, gateway.id, named.id))
-  // Another nonce is another installation's, a copy's, or what a restore has lost.
-  if (!found || found.nonce !== named.nonce)
-    return refused(`The gateway reports charge ${report.reference}, which is none of this service.`)
-  // Only whoever holds its lease asks about a try or sale that is open. A clock that stands waits for nothing that real time would bring.
-  if (account.clockAt === null && (await isBeingAsked(reader, account.id, found))) return WAITS
-  const back = await nameBack(deps, context, gateway, found, report.name)
-  if ('verdict' in back) return back.verdict
-  const { charge } = back
-  if (report.name !== null && charge.gatewayReference !== report.name) {
-    const other = await chargedTwice(deps, context, gateway, charge, report.name)
-    if (other) return other
-  }
+  const found = await chargeOfReport(deps, context, gateway, report)
+  if ('verdict' in found) return found.verdict
+  const { charge } = found
   const { id } = charge
   if (charge.kind === 'sale') {
     const sold = await findSoldCharge(reader, account.id, gateway.id, id)
@@ -157,6 +146,28 @@ async function chargeReported(
   )
   // Once more at most: a payment whose outcome is known does not pend again.
   return verdict === 'outdated' ? chargeReported(deps, context, gateway, report) : verdict
+}
+
+/** Finds the charge that a report is about, with the name that the report gives back; or the verdict where that ends it. */
+async function chargeOfReport(
+  deps: ReportDeps,
+  context: RequestContext,
+  gateway: Gateway,
+  report: KeptReport,
+): Promise<{ charge: KnownCharge } | { verdict: Verdict }> {
+  const { account } = context
+  const reader = deps.db.reader(account.id)
+  const named = readReference(report.reference)
+  const found = named && (await findKnownCharge(reader, account.id, gateway.id, named.id))
+  // Another nonce is another installation's, a copy's, or what a restore has lost.
+  if (!found || found.nonce !== named.nonce)
+    return { verdict: refused(`The gateway reports charge ${report.reference}, which is none of this service.`) }
+  // Only whoever holds its lease asks about a try or sale that is open. A clock that stands waits for nothing that real time would bring.
+  if (account.clockAt === null && (await isBeingAsked(reader, account.id, found))) return { verdict: WAITS }
+  const back = await nameBack(deps, context, gateway, found, report.name)
+  if ('verdict' in back || report.name === null || back.charge.gatewayReference === report.name) return back
+  const other = await chargedTwice(deps, context, gateway, back.charge, report.name)
+  return other ? { verdict: other } : back
 }
 
 /** Returns true while somebody may be asking about a try or a sale. */
@@ -182,7 +193,7 @@ async function nameBack(
   if ('kind' in answer)
     return isUnanswered(answer) ? { verdict: await unanswered(deps, context, gateway, answer) } : { charge }
   const { outcome } = answer
-  if (!('gatewayReference' in outcome) || outcome.gatewayReference !== name) return { charge }
+  if (nameOfAnswer(outcome) !== name) return { charge }
   const kept = await deps.db.transaction(context.account.id, (tx) => nameCharge(tx, charge, name))
   return { charge: { ...charge, gatewayReference: kept } }
 }

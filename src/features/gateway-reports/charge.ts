@@ -8,7 +8,7 @@ import type { LinesOfService } from '../batches/hooks.ts'
 import { findLine } from '../batches/line-queries.ts'
 import { applyLineResult, type LineResult, noteReturned } from '../batches/results.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { recordMismatch } from '../gateways/actions.ts'
+import { mismatchIn, recordMismatch } from '../gateways/actions.ts'
 import type { KnownCharge } from '../gateways/charge-queries.ts'
 import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.ts'
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
@@ -47,11 +47,12 @@ export async function applyCharge(
 ): Promise<Verdict | 'outdated'> {
   const { gatewayId, id: chargeId } = asked
   assert(await lockedPayment(tx, paymentId), `payment ${paymentId} exists`)
-  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
-  if (name !== null && asked.gatewayReference !== name && (await nameCharge(tx, asked, name)) !== name) {
-    const reason = `The gateway answers about charge ${chargeId} with ${name}, which is the name of another charge.`
-    await recordMismatch(tx, context, gatewayId, reason)
-    return refused(reason)
+  const about = { what: `charge ${chargeId}`, noun: 'charge' } as const
+  const keep = async (name: string) => (asked.gatewayReference === name ? name : nameCharge(tx, asked, name))
+  const mismatch = await mismatchIn(outcome, about, keep)
+  if (mismatch !== undefined) {
+    await recordMismatch(tx, context, gatewayId, mismatch)
+    return refused(mismatch)
   }
   const begun = await loadPayment(tx, tx.account, paymentId)
   assert(begun, `payment ${paymentId} exists`)

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { nameLine } from '../batches/line-queries.ts'
 import { nameSale } from '../capture-sessions/sale-queries.ts'
-import { findTry, nameTry } from '../collection/try-queries.ts'
+import { nameTry } from '../collection/call-queries.ts'
+import { findTry } from '../collection/try-queries.ts'
 import type { KnownCharge } from '../gateways/charge-queries.ts'
 import { sendTransactionId } from '../money/payment-queries.ts'
 

@@ -1,10 +1,10 @@
 import { assert } from '../../kernel/assert.ts'
-import type { Instant } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { conflict, invalid, type Problems } from '../../kernel/fault.ts'
+import { conflict, invalid } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { closeNotes } from '../../platform/failover/queries.ts'
 import { canonicalJson } from '../../platform/wire/json.ts'
@@ -23,6 +23,7 @@ import {
   beginHold,
   insertGateway,
   lockChoices,
+  listReturnCodes,
   lockRatesReported,
   noteRefusal,
   replacePrimaries,
@@ -32,16 +33,11 @@ import {
 } from './queries.ts'
 import { accountOfKey, type SecretKeyAnswer } from './keys.ts'
 import { gatewayKind } from './record.ts'
-import { boundsToReport, returnRateOf, rateReportedShape, returnRatesOf } from './return-rates.ts'
+import { boundsToReport, daysOfRates, ratesFrom, type ReturnRates } from './return-rates.ts'
+import { rateReportedToWire } from './return-rates-wire.ts'
+import { type AskedAbout, nameOfAnswer, namedOtherwise, type NamedAnswer } from './references.ts'
 import { primaryKindsAfter } from './rules.ts'
-import {
-  checkGatewaySettings,
-  mergedSettings,
-  openSettings,
-  settingsPlace,
-  readSettings,
-  type SentSettings,
-} from './settings.ts'
+import { mergedSettings, openSettings, settingsPlace, readSettings, type SentSettings } from './settings.ts'
 import { type GatewayBody, gatewayFromWire, gatewayShape } from './wire.ts'
 
 /** Changes of gateways, each in one transaction. */
@@ -58,51 +54,6 @@ function sealedSettings(
   const settingNames = Object.keys(settings).sort()
   if (settingNames.length === 0) return { settings: null, settingNames }
   return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames }
-}
-
-/** Notes what is wrong with a body for a gateway of a type. */
-export function checkGateway(
-  facts: GatewayFacts | undefined,
-  body: Partial<GatewayBody>,
-  present: SentSettings,
-  { timeZone, mode }: Pick<RequestContext['account'], 'timeZone' | 'mode'>,
-  problems: Problems,
-): void {
-  if (!facts) return
-  const strange = (body.DebitMethods ?? []).filter((kind) => !facts.takes.includes(kind))
-  if (strange.length > 0)
-    problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${facts.type} does not take ${strange[0]}.`)
-  const { currencies, currenciesNot = [] } = facts
-  const other = body.CurrencyCodes?.find(
-    (code) => currenciesNot.includes(code) || (typeof currencies !== 'string' && !currencies.includes(code)),
-  )
-  if (other !== undefined)
-    problems.add('currency_unfit', 'CurrencyCodes', `A gateway of type ${facts.type} does not take ${other}.`)
-  const settings = mergedSettings(facts, present, body.Settings ?? {})
-  if (body.Settings) checkGatewaySettings(facts, settings, timeZone, problems)
-  checkKeys(facts, settings, mode, problems)
-}
-
-/** Notes keys that are missing, and those of the other mode, which are never repeated. */
-function checkKeys(
-  { keys = [], needed }: GatewayFacts,
-  settings: SentSettings,
-  mode: RequestContext['account']['mode'],
-  problems: Problems,
-): void {
-  if (keys.length === 0) return
-  for (const name of needed.filter((name) => settings[name] === undefined))
-    problems.add('required', `Settings.${name}`, `Settings.${name} is required.`)
-  const other = mode === 'test' ? '_live_' : '_test_'
-  for (const name of keys) {
-    const key = settings[name]
-    if (typeof key === 'string' && key.slice(2).startsWith(other))
-      problems.add(
-        'key_mode',
-        `Settings.${name}`,
-        `Settings.${name} must be a key of the ${mode} mode, as its account is.`,
-      )
-  }
 }
 
 function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
@@ -232,6 +183,21 @@ export async function removeGateway(tx: Transaction, context: RequestContext, ga
   await deleteGateway(tx, tx.account, id)
 }
 
+/**
+ * Returns a sentence where an answer is about another charge or refund than was asked about: by the adapter's word, or by its name. `keep` keeps the name
+ * and returns the one that is kept then.
+ */
+export async function mismatchIn(
+  answer: NamedAnswer,
+  about: AskedAbout,
+  keep: (name: string) => Promise<string | null>,
+): Promise<string | undefined> {
+  if (answer.kind === 'unknown') return answer.mismatch
+  const name = nameOfAnswer(answer)
+  const kept = name === null ? null : await keep(name)
+  return name === null || kept === name ? undefined : namedOtherwise(about, name, kept)
+}
+
 /** Records that a gateway answered about another charge or refund than it was asked about: a person has to look. The same is recorded once. */
 export const recordMismatch = async (
   tx: Transaction,
@@ -253,6 +219,19 @@ export async function recordRefusal(tx: Transaction, context: RequestContext, id
   await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row, reason })
 }
 
+/** Counts the debits that left through a gateway in the last days, and how many of them came back. Throws a conflict for one of another kind. */
+export async function returnRatesOf(
+  db: Queryable,
+  account: AccountId,
+  { id, type }: Pick<Gateway, 'id' | 'type'>,
+  today: IsoDate,
+): Promise<ReturnRates> {
+  if (!gatewayFactsOf(type).nachaCompany)
+    throw conflict('gateway_unfit', `The gateway ${id} makes no NACHA files, whose returns have limits.`)
+  const days = daysOfRates(today)
+  return ratesFrom(days, await listReturnCodes(db, account, id, days))
+}
+
 /** Records the rates of a gateway that have reached half of a limit, or the limit, each once in 30 days; called after debits came back. Locks the gateway, after all else. */
 export async function recordReturnRates(tx: Transaction, context: RequestContext, id: Id): Promise<void> {
   const gateway = await findGateway(tx, tx.account, id)
@@ -267,7 +246,7 @@ export async function recordReturnRates(tx: Transaction, context: RequestContext
     await recordEvent(tx, context, {
       type: 'gateway.return_rate',
       recordId: id,
-      record: rateReportedShape.write({ gatewayID: id, Debits: rates.debits, ...returnRateOf(rates, kind) }),
+      record: rateReportedToWire(id, rates, kind),
       reason: bound === 'limit' ? 'The limit of Nacha is reached.' : 'Half of the limit of Nacha is reached.',
     })
   const now = Object.fromEntries(reached.map(({ kind, bound }) => [kind, { bound, on: rates.to }]))

@@ -94,3 +94,19 @@ export async function askGateway<Answer>(
     clearTimeout(timer)
   }
 }
+
+/**
+ * Makes the `keep` of a call that charges. `write` commits a name in place of the one that is kept until then, and returns false where it may not;
+ * `kept` returns the name that is kept by now.
+ */
+export function keepingName(given: string | null, write: (present: string | null, name: string) => Promise<boolean>) {
+  let present = given
+  return {
+    kept: () => present,
+    keep: async (name: string): Promise<boolean> => {
+      const isKept = await write(present, name)
+      if (isKept) present = name
+      return isKept
+    },
+  }
+}

@@ -182,7 +182,7 @@ export interface Refund {
   sentAt: Instant | null
 }
 
-/** A card that was to be stored, or is stored by the gateway's own fields. */
+/** A card that was to be stored. */
 export interface Storing {
   /** Random; what the gateway stores is found again by it. */
   reference: string
@@ -342,20 +342,12 @@ export interface ReportsListed {
 }
 
 export interface GatewayAdapter extends GatewayFacts {
-  /** Tries whether the gateway answers and accepts the Settings. */
-  /** Asks whether the gateway takes the Settings; `account`: the account there that they open, where it is answered. */
+  /** Asks whether the gateway answers and takes the Settings; `account`: the account there that they open, where it is answered. */
   check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
-  /** Has the gateway's own fields store a card, or takes up a storing that was begun. Its name is kept before a page gets what it answers. */
-  beginStore?(
-    call: GatewayCall,
-    storing: Storing & { payer: Payer | null; isForLater: boolean },
-  ): Promise<{ kind: 'begun'; gatewayReference: string; client: ClientFacts } | StoreOutcome>
   /** Reports what is stored under the reference; none: it never arrived, and never will. */
   findStored?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
-  /** Ends a storing that nobody comes back to; answers what it is then. */
-  endStore?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
   /** Reports a stored card by its token, as the gateway has it now. */
   askStored?(call: GatewayCall, token: string): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
   /** Finds a card that others stored, by a name of the gateway's for it. Ambiguous: the name leads to several cards. */

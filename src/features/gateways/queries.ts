@@ -128,9 +128,9 @@ export interface HeldGateway {
   heldAt: Instant
 }
 
-/** Lists the gateways of all accounts that are held. */
 const HELD = fragment`account_id as "account", gateway_id as "id", type, held_for as "heldFor", held_at as "heldAt"`
 
+/** Lists the gateways of all accounts that are held. */
 export const listHeldGateways = (db: Database['unscoped']) =>
   db.rows<HeldGateway>(sql`select ${HELD} from list_held_gateways()`)
 

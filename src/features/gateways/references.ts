@@ -26,3 +26,24 @@ export function readReference(text: string): Reference | undefined {
   const [, id, nonce = null] = REFERENCE.exec(text) ?? []
   return id === undefined ? undefined : { id: BigInt(id), nonce }
 }
+
+/** An answer, as far as it shows which charge or refund it is about. */
+export interface NamedAnswer {
+  kind: string
+  gatewayReference?: string | null
+  mismatch?: string
+}
+
+/** Returns the gateway's name that an answer bears; null where it bears none. */
+export const nameOfAnswer = ({ gatewayReference = null }: NamedAnswer): string | null => gatewayReference
+
+/** Words for what a gateway was asked about. */
+export interface AskedAbout {
+  /** As `sale 7`. */
+  what: string
+  noun: 'charge' | 'refund'
+}
+
+/** Words that an answer bears another name than `kept`, that of what was asked about; null: it has none, and another has that of the answer. */
+export const namedOtherwise = ({ what, noun }: AskedAbout, name: string, kept: string | null): string =>
+  `The gateway answers about ${what} with ${name}, ${kept === null ? `which is the name of another ${noun}` : `and its ${noun} is ${kept}`}.`

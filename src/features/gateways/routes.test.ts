@@ -216,7 +216,7 @@ describe('a gateway of type stripe', () => {
   const settings = (fields: object = {}) => ({ SecretKey: 'rk_test_1', PublishableKey: 'pk_test_1', ...fields })
   const add = (client: TestClient, body: object) => client.post('/v1/gateways', { GatewayType: 'stripe', ...body })
 
-  test('takes cards in the currencies of the account, but for those that Stripe counts otherwise', async () => {
+  test('takes cards in the currencies of the account, except those that Stripe counts in another unit', async () => {
     const client = await service.newAccount()
     await client.post('/v1/currencies', { CurrencyCode: 'IQD' })
     const added = await add(client, { Settings: settings() })

@@ -5,13 +5,14 @@ import { Problems } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
-import { addGateway, checkGateway, editGateway, removeGateway } from './actions.ts'
+import { addGateway, editGateway, removeGateway, returnRatesOf } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
+import { checkGateway } from './check-body.ts'
 import { gatewayFactsOf } from './facts.ts'
 import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
 import { gatewayKind } from './record.ts'
-import { returnRatesOf, returnRatesShape } from './return-rates.ts'
+import { returnRatesShape } from './return-rates-wire.ts'
 import { mergedSettings, openSettings } from './settings.ts'
 import { type GatewayBody, GatewayEditIn, gatewayEtag, GatewayIn, gatewayShape } from './wire.ts'
 import { noContent } from '../../platform/http/answer.ts'
@@ -82,7 +83,7 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     references: async (_tx, { account }, { body }, problems) =>
       checkGateway(
         body.GatewayType === undefined ? undefined : gatewayFactsOf(body.GatewayType),
-        body,
+        { ...body, Settings: body.Settings ?? {} },
         {},
         account,
         problems,
@@ -104,10 +105,8 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
       409: 'The GatewayType would change, or the SecretKey is of another account there than what is stored',
     },
     references: async (tx, { account }, { body }, problems, present) => {
-      const facts = gatewayFactsOf(present.type)
-      // What an edit leaves alone was checked when it was written.
-      if (body.Settings) checkGateway(facts, body, openSettings(deps.envelope, tx.account, present), account, problems)
-      else checkGateway({ ...facts, keys: [] }, body, {}, account, problems)
+      const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
+      checkGateway(gatewayFactsOf(present.type), body, settings, account, problems)
     },
     prepare: async (db, context, { params, body }) =>
       body.Settings

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import { steadyClock } from '../../platform/steady-clock.ts'
 import type { Calling } from './calling.ts'
-import type { GatewayCall, NotSent, Unknown } from './contract.ts'
+import type { GatewayCall, None, NotSent, Unknown } from './contract.ts'
 import { errorOf, type Meaning, meaningOf } from './stripe-answers.ts'
 import { record, type StripeObject, textIn } from './stripe-objects.ts'
 
@@ -16,6 +16,13 @@ export type StripeAnswer =
   | { kind: 'refused'; meaning: Exclude<Meaning, { kind: 'not_sent' | 'unknown' }>; error: StripeObject }
   | Unknown
   | NotSent
+
+export const NOT_KNOWN: Unknown = { kind: 'unknown' }
+export const NONE: None = { kind: 'none' }
+
+/** Returns what an answer without an object leaves: a request that surely did nothing, or nobody knows. */
+export const unanswered = (answer: Exclude<StripeAnswer, { kind: 'ok' }>): Unknown | NotSent =>
+  answer.kind === 'not_sent' ? answer : NOT_KNOWN
 
 /** Names and values of a form; those without a value are left out. */
 export type Form = readonly (readonly [name: string, value: string | undefined])[]
@@ -100,7 +107,7 @@ function readAnswer(asked: Awaited<ReturnType<Outbound['ask']>>): StripeAnswer {
   const meaning = meaningOf(asked.status, error)
   switch (meaning.kind) {
     case 'unknown':
-      return { kind: 'unknown' }
+      return NOT_KNOWN
     case 'not_sent': {
       const { refused: by } = meaning
       return { kind: 'not_sent', ...(by !== null && { refused: { by, code: refusedCode(error) } }) }
@@ -128,7 +135,7 @@ export async function listAll(
     const page = await api.get(call, path, [...query, ['limit', '100'], ['starting_after', after]])
     if (page.kind !== 'ok') return page
     const { data, has_more: hasMore } = page.object
-    if (!Array.isArray(data)) return { kind: 'unknown' }
+    if (!Array.isArray(data)) return NOT_KNOWN
     objects.push(...data.map(record))
     after = textIn(record(data.at(-1)), 'id')
     if (hasMore !== true || after === '') return { kind: 'ok', objects }

@@ -1,12 +1,9 @@
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
 import type { GatewayCall, None, NotSent, StoredCard, Unknown } from './contract.ts'
-import type { StripeAnswer, StripeApi } from './stripe-api.ts'
+import { NONE, type StripeAnswer, type StripeApi, unanswered } from './stripe-api.ts'
 import { nameIn, listIn, record, type StripeObject, textIn, wholeIn } from './stripe-objects.ts'
 
 /** Cards at Stripe: a token of ours names the customer of Stripe and the method that is attached to it. */
-
-const UNKNOWN: Unknown = { kind: 'unknown' }
-const NONE: None = { kind: 'none' }
 
 const BRANDS: Readonly<Record<string, CardBrand>> = {
   visa: 'Visa',
@@ -46,9 +43,6 @@ function cardOf(method: StripeObject): ({ kind: 'stored' } & StoredCard) | undef
     holderName: textIn(record(method.billing_details), 'name') || null,
   }
 }
-
-const unanswered = (answer: Exclude<StripeAnswer, { kind: 'ok' }>): Unknown | NotSent =>
-  answer.kind === 'not_sent' ? answer : UNKNOWN
 
 const isGone = (answer: StripeAnswer): boolean => answer.kind === 'refused' && answer.meaning.kind === 'gone'
 

@@ -1,6 +1,6 @@
 import type { AskedCharge, ChargeChange, GatewayCall, NotSent, Unknown } from './contract.ts'
 import { plainSentence } from './stripe-answers.ts'
-import { listAll, type StripeApi } from './stripe-api.ts'
+import { listAll, type StripeApi, unanswered } from './stripe-api.ts'
 import {
   stripeDay,
   fromStripe,
@@ -34,9 +34,9 @@ export async function changesOf(
 ): Promise<{ kind: 'read'; changes: ChargeChange[] } | Unknown | NotSent> {
   // Both are asked for whatever the charge itself shows: a refund that failed, or a dispute that was won, leaves no trace on it.
   const refunds = await listAll(api, call, ['refunds'], [['payment_intent', name]])
-  if (refunds.kind !== 'ok') return refunds.kind === 'not_sent' ? refunds : { kind: 'unknown' }
+  if (refunds.kind !== 'ok') return unanswered(refunds)
   const disputes = await listAll(api, call, ['disputes'], [['payment_intent', name]])
-  if (disputes.kind !== 'ok') return disputes.kind === 'not_sent' ? disputes : { kind: 'unknown' }
+  if (disputes.kind !== 'ok') return unanswered(disputes)
   const about = { call, charge, realNow }
   const found: Dated[] = refunds.objects.flatMap((refund) => changeOfRefund(about, refund))
   for (const dispute of disputes.objects) {

@@ -121,7 +121,7 @@ describe('a charge', () => {
     expect(whats()).toEqual([CREATE, CONFIRM, CANCEL])
   })
 
-  test('sends nothing more where its name was not kept, but for ending its own intent', async () => {
+  test('if its name was not kept, ends its own intent and sends nothing else', async () => {
     const { adapter, whats } = answering({})
     expect(await adapter.charge(charging(false), charge())).toEqual({ kind: 'unknown' })
     expect(whats()).toEqual([CREATE, CANCEL])

@@ -11,7 +11,7 @@ import type {
   Unknown,
 } from './contract.ts'
 import { declined, declinedByError } from './stripe-answers.ts'
-import type { Form, Path, StripeAnswer, StripeApi } from './stripe-api.ts'
+import { type Form, NONE, type Path, type StripeAnswer, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
 import { tokenParts } from './stripe-cards.ts'
 import { changesOf } from './stripe-changes.ts'
 import {
@@ -32,8 +32,6 @@ import {
  */
 
 const EXPAND: Form = [['expand[0]', 'latest_charge']]
-const UNKNOWN: Unknown = { kind: 'unknown' }
-const NONE: None = { kind: 'none' }
 
 /** Characters of a description, and of a value of metadata, that Stripe takes. */
 const DESCRIPTION_MAX = 500
@@ -79,11 +77,11 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
       case 'requires_action':
         return { kind: 'requires_action', gatewayReference, url: null, step: 'client' }
       case 'requires_payment_method':
-        return hasError ? declinedByError(call, error) : UNKNOWN
+        return hasError ? declinedByError(call, error) : NOT_KNOWN
       case 'canceled':
         return hasError ? declinedByError(call, error) : cancelled(call, textIn(intent, 'cancellation_reason'))
       default:
-        return UNKNOWN
+        return NOT_KNOWN
     }
   }
 
@@ -116,9 +114,6 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     }
     return unanswered(answer)
   }
-
-  const unanswered = (answer: Exclude<StripeAnswer, { kind: 'ok' }>): Unknown | NotSent =>
-    answer.kind === 'not_sent' ? answer : UNKNOWN
 
   const checked = (call: GatewayCall, charge: AskedCharge, intent: StripeObject): Outcome | None => {
     const mismatch = mismatchOf(call, charge, intent)
@@ -213,7 +208,7 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     if (answer.kind === 'ok' && textIn(answer.object, 'status') === 'canceled')
       return declined(call, 'action_required', 'action_required', 'The bank asks the customer to confirm the payment.')
     const found = await read(call, name)
-    return found.kind === 'ok' ? checked(call, charge, found.object) : UNKNOWN
+    return found.kind === 'ok' ? checked(call, charge, found.object) : NOT_KNOWN
   }
 
   /** Takes up a charge by its kept name: confirmed where it is not yet, made anew where nothing will come of it. */
@@ -241,7 +236,7 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
       if (begun.kind !== 'made') return begun
       if (!(await call.keep(begun.name))) {
         await ended(call, begun.name, 'abandoned')
-        return UNKNOWN
+        return NOT_KNOWN
       }
       const outcome = await confirm(call, charge, begun.name)
       // Somebody ended it before it was confirmed: whoever comes next makes another.
@@ -283,7 +278,7 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
       const clientSecret = textIn(found.object, 'client_secret')
       const { PublishableKey: publishableKey } = call.settings
       if (textIn(found.object, 'status') !== 'requires_action') return NONE
-      if (clientSecret === '' || typeof publishableKey !== 'string') return UNKNOWN
+      if (clientSecret === '' || typeof publishableKey !== 'string') return NOT_KNOWN
       return { kind: 'client', client: { publishableKey, clientSecret } }
     },
   }

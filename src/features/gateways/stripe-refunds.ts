@@ -1,6 +1,6 @@
-import type { GatewayCall, None, NotSent, Outcome, Refund, Unknown } from './contract.ts'
+import type { GatewayCall, None, Outcome, Refund } from './contract.ts'
 import { declined, declinedByError } from './stripe-answers.ts'
-import { listAll, type StripeAnswer, type StripeApi } from './stripe-api.ts'
+import { listAll, NONE, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
 import {
   stripeDay,
   fromStripe,
@@ -15,8 +15,6 @@ import {
 
 /** Refunds at Stripe (§35). They always have the same key, because a process that slept may still send the first. */
 
-const UNKNOWN: Unknown = { kind: 'unknown' }
-const NONE: None = { kind: 'none' }
 /** So long after it was sent a refund that Stripe does not list was never made. */
 const ARRIVES_MS = 10 * 60_000
 
@@ -37,12 +35,9 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
         return declined(call, 'declined', code, 'The refund came back.')
       }
       default:
-        return UNKNOWN
+        return NOT_KNOWN
     }
   }
-
-  const unanswered = (answer: Exclude<StripeAnswer, { kind: 'ok' }>): Unknown | NotSent =>
-    answer.kind === 'not_sent' ? answer : UNKNOWN
 
   async function found(call: GatewayCall, refund: Refund): Promise<Outcome | None> {
     const { gatewayReference: name, charge, sentAt } = refund
@@ -56,7 +51,7 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
     if (all.kind !== 'ok') return unanswered(all)
     const ours = all.objects.find((one) => referenceIn(call, 'refund', one) === refund.reference)
     if (ours) return outcomeOf(call, refund, ours)
-    return sentAt === null || realNow() - Date.parse(sentAt) > ARRIVES_MS ? NONE : UNKNOWN
+    return sentAt === null || realNow() - Date.parse(sentAt) > ARRIVES_MS ? NONE : NOT_KNOWN
   }
 
   return {
@@ -84,7 +79,7 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
       if (['declined', 'declined_by_code', 'gone'].includes(answer.meaning.kind))
         return declinedByError(call, answer.error, 'declined')
       const state = await found(call, refund)
-      return state.kind === 'none' ? UNKNOWN : state
+      return state.kind === 'none' ? NOT_KNOWN : state
     },
     askRefund: found,
   }

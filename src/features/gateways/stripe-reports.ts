@@ -18,37 +18,18 @@ const TOLERANCE_S = 300
 
 type Whose = Pick<GatewayCall, 'scope' | 'isLive'>
 
-const EVENTS: Readonly<Record<string, (whose: Whose, object: StripeObject, data: StripeObject) => About | undefined>> =
-  {
-    'payment_intent.succeeded': ofIntent,
-    'payment_intent.payment_failed': ofIntent,
-    'payment_intent.canceled': ofIntent,
-    'payment_intent.processing': ofIntent,
-    'charge.refunded': ofCharge,
-    'charge.dispute.created': ofCharge,
-    'charge.dispute.updated': ofCharge,
-    'charge.dispute.closed': ofCharge,
-    'charge.dispute.funds_withdrawn': ofCharge,
-    'charge.dispute.funds_reinstated': ofCharge,
-    'refund.updated': ofRefund,
-    'refund.failed': ofRefund,
-    'payment_method.automatically_updated': ofMethod,
-    'payment_method.updated': ofMethod,
-    'payment_method.detached': ofMethod,
-    'setup_intent.succeeded': ofSetup,
-    'setup_intent.setup_failed': ofSetup,
-  }
-
 type About = Omit<GatewayReport, 'id'>
 
-/** Intents of others have no name of ours; that of another scope is another's. */
-function ofIntent(whose: Whose, intent: StripeObject): About | undefined {
-  const reference = referenceIn(whose, 'charge', intent)
-  const gatewayReference = textIn(intent, 'id')
-  return reference === undefined || gatewayReference === ''
-    ? undefined
-    : { about: 'charge', reference, gatewayReference }
-}
+/** Reads an intent of a kind. Those of others have no name of ours; that of another scope is another's. */
+const ofNamed =
+  (kind: 'charge' | 'card', about: GatewayReport['about']) =>
+  (whose: Whose, intent: StripeObject): About | undefined => {
+    const reference = referenceIn(whose, kind, intent)
+    const gatewayReference = textIn(intent, 'id')
+    return reference === undefined || gatewayReference === '' ? undefined : { about, reference, gatewayReference }
+  }
+const ofIntent = ofNamed('charge', 'charge')
+const ofSetup = ofNamed('card', 'storing')
 
 /** Reads a charge of Stripe, or a dispute: whose it is shows by the intent alone. */
 function ofCharge(_whose: Whose, object: StripeObject): About | undefined {
@@ -70,13 +51,26 @@ function ofMethod(_whose: Whose, method: StripeObject, data: StripeObject): Abou
   return customer === '' || id === '' ? undefined : { about: 'stored', reference: `${customer}/${id}` }
 }
 
-function ofSetup(whose: Whose, intent: StripeObject): About | undefined {
-  const reference = referenceIn(whose, 'card', intent)
-  const gatewayReference = textIn(intent, 'id')
-  return reference === undefined || gatewayReference === ''
-    ? undefined
-    : { about: 'storing', reference, gatewayReference }
-}
+const EVENTS: Readonly<Record<string, (whose: Whose, object: StripeObject, data: StripeObject) => About | undefined>> =
+  {
+    'payment_intent.succeeded': ofIntent,
+    'payment_intent.payment_failed': ofIntent,
+    'payment_intent.canceled': ofIntent,
+    'payment_intent.processing': ofIntent,
+    'charge.refunded': ofCharge,
+    'charge.dispute.created': ofCharge,
+    'charge.dispute.updated': ofCharge,
+    'charge.dispute.closed': ofCharge,
+    'charge.dispute.funds_withdrawn': ofCharge,
+    'charge.dispute.funds_reinstated': ofCharge,
+    'refund.updated': ofRefund,
+    'refund.failed': ofRefund,
+    'payment_method.automatically_updated': ofMethod,
+    'payment_method.updated': ofMethod,
+    'payment_method.detached': ofMethod,
+    'setup_intent.succeeded': ofSetup,
+    'setup_intent.setup_failed': ofSetup,
+  }
 
 /** Reads an event; undefined where it is of nothing here. Of its object only what names it is read: the rest has the shape of whichever version. */
 function reportOf(whose: Whose, event: StripeObject): GatewayReport | undefined {

@@ -1,9 +1,7 @@
-import { sendChanged } from '../events/queries.ts'
 import type { Logger } from 'pino'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
 import { backgroundContext, momentOf, type RealClock, type RequestContext } from '../../kernel/context.ts'
-import type { Instant } from '../../kernel/calendar.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/failures.ts'
@@ -15,16 +13,15 @@ import type { Sending, SmtpLine } from '../../platform/smtp/connection.ts'
 import { writeMessage } from '../../platform/smtp/message.ts'
 import { type AccountSettings, getAccountSettings } from '../accounts/queries.ts'
 import type { Drawing } from '../documents/draw.ts'
-import { updateDatesSent } from '../invoices/state-queries.ts'
 import { fullTexts, type MailSecrets, messageDomainOf, settleAttachment } from '../outbox/mail.ts'
 import { recordMailEvent } from '../outbox/record.ts'
 import {
   type ClaimedMail,
   claimMails,
-  finishMailTry,
   holdMails,
   holdQueuedMails,
   lockLostMails,
+  type LostMail,
   type MailTry,
   markHandedOver,
   releaseMails,
@@ -33,6 +30,7 @@ import {
 import { reminderLink } from '../reminders/page.ts'
 import { attachmentsOf, DocumentGone } from './attach.ts'
 import { badAddressOf, forTest, headsInAscii, type MailSender, senderOf } from './compose.ts'
+import { type Ended, finish } from './finish.ts'
 import { FRESH_MS, mailVerdictOf, receiversOf, verdictOfLost } from './rules.ts'
 
 /**
@@ -116,17 +114,12 @@ async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
   const nowMs = deps.realClock()
   const lost = await lockLostMails(tx, MANY)
   const lostNoted = await takeUpEffects(tx, EFFECT, lost.map(referenceOf))
-  for (const mail of lost) {
-    const isNoted = lostNoted.has(referenceOf(mail))
-    const about = { reason: isNoted ? LEFT_BEFORE : 'its sender ended' }
-    await finish(
-      tx,
-      context,
-      mail,
-      verdictOfLost({ ...mail, isHandedOver: mail.isHandedOver || isNoted }, nowMs),
-      about,
-    )
-  }
+  const end = (mail: Omit<LostMail, 'isHandedOver'>, reason: string, isHandedOver: boolean) =>
+    finish(tx, context, mail, verdictOfLost({ ...mail, isHandedOver }, nowMs), { reason })
+  for (const mail of lost)
+    await (lostNoted.has(referenceOf(mail))
+      ? end(mail, LEFT_BEFORE, true)
+      : end(mail, 'its sender ended', mail.isHandedOver))
   if (settings.mode === 'test' && settings.testMailTo === null) {
     const held = await holdQueuedMails(tx, MANY)
     for (const mail of held) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
@@ -136,10 +129,9 @@ async function takePortion(deps: MailingDeps, tx: Transaction): Promise<Taken> {
   const domain = messageDomainOf(deps.from)
   const claimed = await claimMails(tx, { now: instantOf(nowMs), freshAfter, limit: PORTION, domain })
   const noted = await takeUpEffects(tx, EFFECT, claimed.map(referenceOf))
-  const unsent = claimed.filter((mail) => !noted.has(referenceOf(mail)))
-  for (const mail of claimed)
-    if (!unsent.includes(mail))
-      await finish(tx, context, mail, verdictOfLost({ ...mail, isHandedOver: true }, nowMs), { reason: LEFT_BEFORE })
+  const isNoted = (mail: ClaimedMail) => noted.has(referenceOf(mail))
+  for (const mail of claimed.filter(isNoted)) await end(mail, LEFT_BEFORE, true)
+  const unsent = claimed.filter((mail) => !isNoted(mail))
   const stale = unsent.filter(({ isStale }) => isStale)
   if (stale.length > 0) await holdMails(tx, stale)
   for (const mail of stale) await recordMailEvent(tx, context, 'outbox_mail.held', mail)
@@ -279,35 +271,3 @@ const givenUp = ({ open, takenAt }: ClaimedMail): MailTry => ({
   takenAt,
   sentAt: null,
 })
-
-type Claim = Pick<ClaimedMail, 'id' | 'holder' | 'takenAt' | 'documentKind' | 'documentId'>
-
-interface Ended {
-  /** Why it was not taken: for the event of one that will not be tried again. */
-  reason: string
-  /** Texts that turned out to be the true ones; left out: those that are stored. */
-  texts?: Pick<ClaimedMail, 'subject' | 'text' | 'html'> | undefined
-}
-
-/** Marks an invoice as sent, which has no event of its own. */
-async function dated(tx: Transaction, id: Id, at: Instant): Promise<void> {
-  await updateDatesSent(tx, [id], at)
-  sendChanged(tx, 'invoice', [id])
-}
-
-/** Writes what came of a try. Its invoice comes first: whoever anonymises a customer locks in this order too. */
-async function finish(
-  tx: Transaction,
-  context: RequestContext,
-  mail: Claim,
-  ended: MailTry,
-  { reason, texts }: Ended,
-): Promise<void> {
-  const isNew = ended.takenAt !== null && mail.takenAt === null
-  if (isNew && mail.documentKind === 'invoice' && mail.documentId !== null)
-    await dated(tx, mail.documentId, ended.takenAt as string)
-  const changed = await finishMailTry(tx, mail, ended, texts)
-  if (!changed || ended.status === 'queued') return
-  const isSent = ended.status === 'sent'
-  await recordMailEvent(tx, context, `outbox_mail.${ended.status}`, changed, isSent ? null : reason)
-}

@@ -6,7 +6,7 @@ import { conflict } from '../../kernel/fault.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { recordChange } from '../events/record.ts'
-import { recordMismatch } from '../gateways/actions.ts'
+import { mismatchIn, recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import { factsOfCharge, findKnownCharge } from '../gateways/charge-queries.ts'
 import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
@@ -163,20 +163,14 @@ export async function finishRefund(
   id: Id,
   outcome: Outcome,
 ): Promise<PaymentRefund> {
-  const locked = await lockedRefund(tx, id)
-  if (locked.refund.state !== 'open') return locked.refund
-  const { payment } = locked
-  const name = 'gatewayReference' in outcome ? outcome.gatewayReference : null
-  const refund = {
-    ...locked.refund,
-    gatewayReference: name === null ? locked.refund.gatewayReference : await nameRefund(tx, id, name),
-  }
-  const mismatch =
-    outcome.kind === 'unknown'
-      ? outcome.mismatch
-      : name === null || refund.gatewayReference === name
-        ? undefined
-        : `The gateway answers about refund ${id} with ${name}, which is the name of another refund.`
+  const { refund: begun, payment } = await lockedRefund(tx, id)
+  if (begun.state !== 'open') return begun
+  let { gatewayReference } = begun
+  const mismatch = await mismatchIn(outcome, { what: `refund ${id}`, noun: 'refund' }, async (name) => {
+    gatewayReference = await nameRefund(tx, id, name)
+    return gatewayReference
+  })
+  const refund = { ...begun, gatewayReference }
   if (mismatch !== undefined) {
     await recordMismatch(tx, context, (await processedBy(tx, payment)).id, mismatch)
     return wait(tx, context, refund, 'unknown')
