@@ -36,6 +36,7 @@ import { makeLinks } from './platform/page/links.ts'
 import { mailDuty, type MailDutyDeps } from './features/mailing/duty.ts'
 import { deleteOldMail } from './features/outbox/queries.ts'
 import { resumeRecurringInvoices } from './features/recurring-invoices/actions.ts'
+import { mailLostCard } from './features/reminders/card-lost.ts'
 import { reminderDuty, remindersOfDay } from './features/reminders/duty.ts'
 import { resumeSubscriptions } from './features/subscriptions/actions.ts'
 import { recurringInvoicesDue } from './features/recurring-invoices/due.ts'
@@ -65,8 +66,13 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
-/** Lists reports of gateways that could not be applied among the result files. */
-const withUnapplied = <About extends GatewayDeps>(about: About) => ({ ...about, onUnapplied: unappliedReports(about) })
+/** Adds what reports of gateways need of other rooms: those that cannot be applied are listed among the result files, and who has lost a card gets a mail. */
+const withFollowUps = <About extends GatewayDeps>(about: About) => ({
+  ...about,
+  linesOfService,
+  onUnapplied: unappliedReports(about),
+  onCardLost: mailLostCard,
+})
 
 /**
  * Makes the work of a day after its runs, in its order: gateways report, debits without a booking are settled, refunds are asked about, then is
@@ -74,7 +80,7 @@ const withUnapplied = <About extends GatewayDeps>(about: About) => ({ ...about, 
  */
 export const afterDayOf = (about: GatewayDeps & { realClock: RealClock; hasMailServer?: boolean }): AfterDay =>
   inTurn([
-    reportsOfDay({ ...withUnapplied(about), linesOfService }),
+    reportsOfDay(withFollowUps(about)),
     settlingOfDay({ ...about, linesOfService }),
     refundsOfDay(about),
     collectionOfDay({ ...about, onReturn }),
@@ -151,7 +157,7 @@ export const workerDuties = (
     ...(about.drawing ? [mandatePdfsDuty({ ...about, drawing: about.drawing })] : []),
     collectionDuty({ ...about, onReturn }),
     returnsDuty({ ...about, onReturn }),
-    reportsDuty({ ...withUnapplied(about), linesOfService }),
+    reportsDuty(withFollowUps(about)),
     settlingDuty({ ...about, linesOfService }),
     sandboxReportsDuty(about),
     pollDuty(about),

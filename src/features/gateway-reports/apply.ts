@@ -23,7 +23,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { nameOfAnswer, readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
-import { rejectLost, renewCards } from '../payment-methods/renew.ts'
+import { type OnCardLost, rejectLost, renewCards } from '../payment-methods/renew.ts'
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
@@ -44,6 +44,7 @@ export interface ReportDeps extends GatewayDeps, CapturedDeps {
   hasMailServer?: boolean
   /** Lists a report that cannot be applied for a person, in the transaction that finishes it. */
   onUnapplied(tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void>
+  onCardLost: OnCardLost
 }
 
 /** Makes the context of what a report of a gateway changes. */
@@ -258,7 +259,7 @@ async function cardReported(
   const found = await deps.db.transaction(context.account.id, (tx) =>
     answer.kind === 'stored'
       ? renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer)
-      : rejectLost(tx, context, gateway.id, token),
+      : rejectLost(tx, context, gateway.id, token, deps.onCardLost),
   )
   return found > 0 ? APPLIED : refused('The gateway reports a card of which no payment method is kept.')
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startTestService } from '../../../test/support/app.ts'
+import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { moveTo } from '../../../test/support/shop.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { keptReports, report, workAt } from './reports.testing.ts'
@@ -129,4 +129,57 @@ test('a card that was removed at its gateway is rejected, with the reason, and o
   expect(updates).toHaveLength(before + 1)
   expect(updates.map(({ Reason }) => Reason)).toContain('The gateway does not keep the card any more.')
   for (const kept of await keptReports(service, client)) expect(kept).toMatchObject({ isFinished: true, reason: null })
+})
+
+/** The mails about cards that were lost. */
+const lostMails = async (client: TestClient) =>
+  ((await client.get('/v1/outbox?page_size=200')).body as any[]).filter(({ Template }) => Template === 'card_lost')
+
+/** Removes the cards of an account at its sandbox, and has that reported. */
+async function removeThere(shop: Awaited<ReturnType<typeof holder>>) {
+  const { client } = shop
+  const tokens = await shop.tokens()
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update sandbox_cards set removed_at = now() where account_id = ${client.id}`),
+  )
+  for (const [n, reference] of [...tokens, ...tokens].entries())
+    await report(service, shop, { id: `gone-${n}`, about: 'stored', reference })
+  await workAt(service, client)
+}
+
+const REMINDED = { Reminders: [{ Kind: 'card_expiring', isActive: true }] }
+const ADDRESS = { Name: 'Acme', isCompany: true, Email: 'a@example.com' }
+
+test.each([
+  ['en-US', 'was removed', 'Visa ending in 1232: January 1, 2027'],
+  ['de', 'wurde entfernt', 'Visa mit den Endziffern 1232: 1. Januar 2027'],
+])('whose primary card was removed at its gateway is told once, in %s', async (Locale, subject, line) => {
+  const shop = await holder()
+  const { client, customerID } = shop
+  await client.put('/v1/collectionrules', REMINDED)
+  await client.put(`/v1/customers/${customerID}`, { ...ADDRESS, Locale })
+  await removeThere(shop)
+  const mails = await lostMails(client)
+  expect(mails).toMatchObject([{ To: 'a@example.com', customerID }])
+  expect(mails[0].Subject).toContain(subject)
+  expect(mails[0].Text).toContain(line)
+})
+
+test.each([
+  ['reminders of cards are off', { Reminders: [{ Kind: 'payment_due', isActive: true }] }, {}, true],
+  ['the customer has stopped them', REMINDED, { StoppedReminders: ['card_expiring'] }, true],
+  ['the customer has no Email', REMINDED, { Email: null }, true],
+  ['it is not the primary card', REMINDED, {}, false],
+])('nobody is told of a removed card where %s', async (_, rules, customer, isPrimary) => {
+  const shop = await holder()
+  const { client, customerID } = shop
+  await client.put('/v1/collectionrules', rules)
+  await client.put(`/v1/customers/${customerID}`, { ...ADDRESS, ...customer })
+  if (!isPrimary)
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update payment_methods set is_primary = false where account_id = ${client.id}`),
+    )
+  await removeThere(shop)
+  expect(await shop.updates()).toHaveLength(1)
+  expect(await lostMails(client)).toEqual([])
 })

@@ -4,6 +4,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
+import { mailLostCard } from '../reminders/card-lost.ts'
 import { unappliedReports } from '../result-files/unapplied.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
@@ -23,6 +24,7 @@ export const depsOf = (service: TestService, more: Partial<ReportDeps> = {}): Re
   realClock: Date.now,
   linesOfService: NO_LINES_OF_SERVICE,
   onUnapplied: unappliedReports(service.calling),
+  onCardLost: mailLostCard,
   ...more,
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LANGUAGES } from '../../platform/locale/format.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
+import { type CollectionItem, CARD_LOST, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 
 const invoice = {
   what: 'invoice',
@@ -16,7 +16,7 @@ const mailOf = (locale: string, kind: Parameters<typeof collectionMail>[0]['kind
   collectionMail({ accountName: 'Fish & Chips', colour: null, locale, customerName: 'Ann Lee', kind, items })
 
 test('every kind has words of its own in every language', () => {
-  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE, CARD_LOST] as const
   const subjects = LANGUAGES.flatMap((language) => kinds.map((kind) => mailOf(language, kind, [invoice]).subject))
   expect(new Set(subjects).size).toBe(LANGUAGES.length * kinds.length)
   expect(subjects.filter((subject) => !subject.includes('Fish & Chips'))).toEqual([])
@@ -32,6 +32,8 @@ test('a mail lists all invoices it is about, with what is open and when it was d
 test('reminders name the card or the contract, and the day, in the language of the customer', () => {
   const card = mailOf('de', 'card_expiring', [{ what: 'card', brand: 'Visa', lastFour: '4242', day: '2027-02-28' }])
   expect(card.text).toContain('Visa mit den Endziffern 4242: 28. Februar 2027')
+  const lost = mailOf('en', 'card_lost', [{ what: 'card', brand: 'Visa', lastFour: '4242', day: '2027-02-28' }])
+  expect(lost.text).toContain('Visa ending in 4242: February 28, 2027')
   const trial = mailOf('en', 'trial_expiring', [{ what: 'contract', name: 'Gold', day: '2027-03-01' }])
   expect(trial.text).toContain('Gold: March 1, 2027')
 })
@@ -55,7 +57,7 @@ test('a debit is announced with its amount, its day, the account, and what the p
 })
 
 test('no mail fetches anything when it is opened, whatever stands in it', () => {
-  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE, CARD_LOST] as const
   const hostile = { ...invoice, reason: '<img src="https://evil.example/x"> url(https://evil.example) @import' }
   for (const language of LANGUAGES)
     for (const kind of kinds) {

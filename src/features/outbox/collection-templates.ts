@@ -18,7 +18,10 @@ export type DunningKind = (typeof DUNNING_KINDS)[number]
 /** Announces a debit to the payer of a sepa account. */
 export const DEBIT_NOTICE = 'debit_notice'
 
-export type CollectionKind = DunningKind | ReminderKind | typeof DEBIT_NOTICE
+/** Announces to the payer that a card is kept at its gateway no more. */
+export const CARD_LOST = 'card_lost'
+
+export type CollectionKind = DunningKind | ReminderKind | typeof DEBIT_NOTICE | typeof CARD_LOST
 
 /** A line of such a mail: an open invoice, a card, a contract with the day that the mail is about, or a debit to come. */
 export type CollectionItem =
@@ -125,6 +128,11 @@ const EN: Record<CollectionKind, Words> = {
     lead: 'we will collect what is listed here from your bank account, on the day named with it:',
     wish: 'Please see to it that the account holds enough money on that day.',
   },
+  card_lost: {
+    subject: (name) => `Your card at ${name} was removed`,
+    lead: 'the card that you pay with was removed at our payment provider, so we cannot charge it any more. We learned of it on the day named here:',
+    wish: 'Please give us a new card before your next payment.',
+  },
 }
 
 const DE: Record<CollectionKind, Words> = {
@@ -187,6 +195,11 @@ const DE: Record<CollectionKind, Words> = {
     subject: (name) => `Ankündigung einer Lastschrift von ${name}`,
     lead: 'wir ziehen die folgenden Beträge am jeweils genannten Tag von Ihrem Konto ein:',
     wish: 'Bitte sorgen Sie an diesem Tag für ausreichende Deckung.',
+  },
+  card_lost: {
+    subject: (name) => `Ihre Karte bei ${name} wurde entfernt`,
+    lead: 'die Karte, mit der Sie zahlen, wurde bei unserem Zahlungsdienstleister entfernt; wir können sie nicht mehr belasten. Davon haben wir am genannten Tag erfahren:',
+    wish: 'Bitte nennen Sie uns vor Ihrer nächsten Zahlung eine neue Karte.',
   },
 }
 

@@ -13,7 +13,7 @@ import {
   sql,
 } from '../../platform/database/sql.ts'
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import { DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
+import { CARD_LOST, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { type Stored, withTexts } from './invoice-mail.ts'
 import { inPage, type PageStart } from '../../platform/http/paging.ts'
 
@@ -28,6 +28,7 @@ export const TEMPLATES = [
   ...DUNNING_KINDS,
   ...REMINDER_KINDS,
   DEBIT_NOTICE,
+  CARD_LOST,
   SIGNED_MANDATE,
   'webhook_disabled',
 ] as const

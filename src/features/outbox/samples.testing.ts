@@ -1,5 +1,5 @@
 import { REMINDER_KINDS } from '../../engine/collection/rules.ts'
-import { type CollectionItem, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
+import { type CollectionItem, CARD_LOST, collectionMail, DEBIT_NOTICE, DUNNING_KINDS } from './collection-templates.ts'
 import { invoiceMail } from './invoice-template.ts'
 import { attachmentMarksOf, withAttachment } from './links.ts'
 import { creditNoteMail, receiptMail, statementMail } from './money-templates.ts'
@@ -25,7 +25,8 @@ const invoice = {
 } as const satisfies CollectionItem
 
 const itemsOf = (kind: string): CollectionItem[] => {
-  if (kind === 'card_expiring') return [{ what: 'card', brand: 'Visa', lastFour: '4242', day: '2027-02-28' }]
+  if (kind === 'card_expiring' || kind === CARD_LOST)
+    return [{ what: 'card', brand: 'Visa', lastFour: '4242', day: '2027-02-28' }]
   if (kind === 'debit_notice')
     return [
       {
@@ -51,9 +52,10 @@ const attached = ({ html, ...mail }: Rendered): Rendered => ({ ...mail, html: wi
 export function sampleMails(locale: string): Record<Template, Rendered> {
   const writer = { accountName: 'Brightquay Hosting', colour: '#7a1f5c', locale }
   const greeted = { ...writer, customerName: 'Gebrüder Weißenfels Maschinenbau GmbH & Co. KG' }
-  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE] as const
+  const kinds = [...DUNNING_KINDS, ...REMINDER_KINDS, DEBIT_NOTICE, CARD_LOST] as const
   const collected = kinds.map((kind) => {
-    const stop = REMINDER_KINDS.some((one) => one === kind) ? { stopLink: 'https://pay.example/u/9d8c7b6a' } : {}
+    const isStoppable = kind === CARD_LOST || REMINDER_KINDS.some((one) => one === kind)
+    const stop = isStoppable ? { stopLink: 'https://pay.example/u/9d8c7b6a' } : {}
     return [kind, collectionMail({ ...greeted, kind, items: itemsOf(kind), ...stop })] as const
   })
   return {

@@ -113,12 +113,16 @@ export async function correctBankAccount(
   return after.numberHash
 }
 
+/** Follows a card that its gateway keeps no more, its customer locked. */
+export type OnCardLost = (tx: Transaction, context: RequestContext, method: StoredMethod) => Promise<unknown>
+
 /** Rejects the cards whose token a gateway keeps no more: nothing can be charged to them. Returns how many methods have the token. */
 export async function rejectLost(
   tx: Transaction,
   context: RequestContext,
   gatewayId: Id,
   token: string,
+  onCardLost: OnCardLost,
 ): Promise<number> {
   const found = await listCardsByToken(tx, tx.account, gatewayId, [token])
   for (const { id, customerId } of found) {
@@ -127,6 +131,7 @@ export async function rejectLost(
     if (method === undefined || method.state === 'rejected') continue
     await updateMethodState(tx, id, 'rejected')
     await recordMethod(tx, context, 'payment_method.updated', id, 'The gateway does not keep the card any more.')
+    await onCardLost(tx, context, method)
   }
   return found.length
 }

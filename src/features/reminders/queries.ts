@@ -21,11 +21,15 @@ const ofSources = (
     }),
   )
 
+/** Holds for a customer who is written to of reminders of a kind. */
+const takesReminders = (kind: ReminderKind): Fragment =>
+  fragment`c.paused_on is null and c.email is not null and ${kind}::text <> all(c.stopped_reminders)`
+
 /** Lists the records of a source that a customer who takes reminders of its kind has not been reminded of. */
 const unsent = (account: AccountId, source: Source, dates: Dates): Fragment => fragment`
   ${source.rows(account, dates)}
     and exists (select 1 from customers c where c.account_id = ${account} and c.customer_id = ${namesOf(source.customerId)}
-          and c.paused_on is null and c.email is not null and ${source.kind}::text <> all(c.stopped_reminders))
+          and ${takesReminders(source.kind)})
     and not exists (select 1 from reminders_sent x where x.account_id = ${account} and x.about = ${namesOf(source.about)}
           and x.kind = ${source.kind} and x.document = ${source.document} and x.document_id = ${namesOf(source.id)})`
 
@@ -111,11 +115,18 @@ export interface Addressee {
   locale: string | null
 }
 
+const ADDRESSEE = fragment`
+  c.customer_id as "id", c.name, c.last_name as "lastName", c.is_company as "isCompany", c.email, c.email_cc as "emailCc", c.locale`
+
 export const listAddressees = (db: Queryable, account: AccountId, ids: readonly CustomerId[]) =>
   db.rows<Addressee>(sql`
-    select c.customer_id as "id", c.name, c.last_name as "lastName", c.is_company as "isCompany", c.email, c.email_cc as "emailCc", c.locale
-      from customers c where c.account_id = ${account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[]) and c.email is not null
-     order by c.customer_id`)
+    select ${ADDRESSEE} from customers c
+     where c.account_id = ${account} and c.customer_id = any(${arrayLiteral(ids)}::bigint[]) and c.email is not null order by c.customer_id`)
+
+/** Finds a customer who is written to of reminders of a kind. */
+export const findReminded = (tx: Transaction, customerId: CustomerId, kind: ReminderKind) =>
+  tx.first<Addressee>(sql`
+    select ${ADDRESSEE} from customers c where c.account_id = ${tx.account} and c.customer_id = ${customerId} and ${takesReminders(kind)}`)
 
 export const insertSent = (tx: Transaction, rows: readonly Remindable[], day: IsoDate) =>
   tx.rows(

@@ -1,4 +1,5 @@
 import type { ReminderKind } from '../../engine/collection/rules.ts'
+import type { IsoDate } from '../../kernel/calendar.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { groupBy } from '../../kernel/grouping.ts'
@@ -73,6 +74,14 @@ const mailOf = (account: AccountId, { to, kind, items }: Letter): DocumentMail =
     }),
 })
 
+/** Returns the item that a mail shows of a card, with the day that the mail is about. */
+export const cardItem = (card: { brand: string | null; lastFour: string | null; day: IsoDate }): CollectionItem => ({
+  what: 'card',
+  brand: card.brand === 'Unknown' ? null : card.brand,
+  lastFour: card.lastFour ?? '',
+  day: card.day,
+})
+
 /** Returns the item that a mail shows of a record. */
 function shownItem(item: Remindable, linkTo: (invoice: InvoiceId) => string): CollectionItem {
   const { document, documentId, about, name, number, currency, openMinor, brand, lastFour } = item
@@ -80,7 +89,6 @@ function shownItem(item: Remindable, linkTo: (invoice: InvoiceId) => string): Co
     assert(number !== null && currency !== null && openMinor !== null, 'an issued invoice has a number and amounts')
     return { what: 'invoice', number, currency, openMinor, dueDate: about, reason: null, link: linkTo(documentId) }
   }
-  if (document === 'payment_method')
-    return { what: 'card', brand: brand === 'Unknown' ? null : brand, lastFour: lastFour ?? '', day: about }
+  if (document === 'payment_method') return cardItem({ brand, lastFour, day: about })
   return { what: 'contract', name: name ?? '', day: about }
 }
