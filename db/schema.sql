@@ -1251,6 +1251,12 @@ create table gateways (
   report_cursor text,
   reports_asked_at timestamp with time zone,
   gateway_account text,
+  key_state text,
+  key_asks integer default 0 not null,
+  key_ask_at timestamp with time zone,
+  key_ending text,
+  reported_at timestamp with time zone,
+  reported_by text,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
@@ -3865,7 +3871,7 @@ begin
      where a.clock_at is null and (p.account_id is null or p.passed_on < z.today or p.reminders <> r.reminders)
        and a.scheduled_on >= z.today
        and not exists (select 1 from billing_runs b where b.account_id = a.account_id and b.finished_at is null)
-       and (exists (select 1 from gateways g where g.account_id = a.account_id and g.held_for is not null)
+       and (exists (select 1 from gateways g where g.account_id = a.account_id and (g.held_for is not null or g.key_state is not null))
          or not exists (select 1 from dunning d where d.account_id = a.account_id and d.due_on <= z.today
              and not exists (select 1 from collection_tries t
                    where t.account_id = a.account_id and t.invoice_id = d.invoice_id and t.state = 'open')))
@@ -4222,6 +4228,22 @@ end $function$
 revoke all on function list_failovers from public;
 grant execute on function list_failovers to perennial_app;
 
+CREATE OR REPLACE FUNCTION list_gateway_keys_to_ask()
+ RETURNS TABLE(account_id bigint, gateway_id bigint, key_state text, key_asks integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select g.account_id, g.gateway_id, g.key_state, g.key_asks from gateways g
+     where g.key_state is not null and g.key_ask_at <= moment() order by g.key_ask_at limit 100;
+end $function$
+;
+revoke all on function list_gateway_keys_to_ask from public;
+grant execute on function list_gateway_keys_to_ask to perennial_app;
+
 CREATE OR REPLACE FUNCTION list_gateways_to_poll(types text[])
  RETURNS TABLE(account_id bigint, gateway_id bigint)
  LANGUAGE plpgsql
@@ -4239,6 +4261,24 @@ end $function$
 ;
 revoke all on function list_gateways_to_poll from public;
 grant execute on function list_gateways_to_poll to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_gateways_with_keys()
+ RETURNS TABLE(account_id bigint, gateway_id bigint, type text, mode text, gateway_account text, key_state text, reported_at timestamp with time zone, reported_by text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select g.account_id, g.gateway_id, g.type, a.mode, g.gateway_account, g.key_state, g.reported_at, g.reported_by
+      from gateways g join accounts a on a.account_id = g.account_id
+     where g.is_active and (g.key_ending is not null or g.gateway_account is not null)
+     order by g.account_id, g.gateway_id limit 1000;
+end $function$
+;
+revoke all on function list_gateways_with_keys from public;
+grant execute on function list_gateways_with_keys to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_held_gateways()
  RETURNS TABLE(account_id bigint, gateway_id bigint, type text, held_for text, held_at timestamp with time zone)

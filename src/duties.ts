@@ -21,6 +21,7 @@ import { collectionDuty, collectionOfDay, returnsDuty } from './features/collect
 import { linesOfService } from './features/collection/line-hooks.ts'
 import type { OnReturn } from './features/customers/actions.ts'
 import type { GatewayDeps } from './features/gateways/call.ts'
+import { keysDuty } from './features/gateways/keys-duty.ts'
 import { deleteOldReports } from './features/gateway-reports/queries.ts'
 import { pollDuty } from './features/gateway-reports/poll.ts'
 import { reportsDuty, reportsOfDay, sandboxReportsDuty } from './features/gateway-reports/work.ts'
@@ -161,6 +162,7 @@ export const workerDuties = (
     settlingDuty({ ...about, linesOfService }),
     sandboxReportsDuty(about),
     pollDuty(about),
+    keysDuty(about),
     refundsDuty(about),
     batchesDuty({ ...about, linesOfService }),
     reminderDuty(about),

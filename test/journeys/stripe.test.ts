@@ -1,14 +1,21 @@
+import pg from 'pg'
+import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { onReturn } from '../../src/duties.ts'
 import { collectDay } from '../../src/features/collection/day.ts'
 import { getAccount } from '../../src/features/accounts/queries.ts'
+import { askGateway } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
+import { keysDuty } from '../../src/features/gateways/keys-duty.ts'
+import { findGateway } from '../../src/features/gateways/queries.ts'
 import { backgroundContext, momentOf } from '../../src/kernel/context.ts'
+import { checkGatewayKeys } from '../../src/platform/checkup/gateway-keys.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { keptReports, workAt } from '../../src/features/gateway-reports/reports.testing.ts'
 import { StripeSimulator } from '../simulators/stripe.ts'
 import { signatureOf } from '../simulators/stripe-webhooks.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
+import { moveTo } from '../support/shop.ts'
 
 /** Cards that others stored at Stripe, brought by their tokens and charged by this service, at a simulator of Stripe. */
 
@@ -18,6 +25,8 @@ afterAll(async () => {
   expect(simulator.problems).toEqual([])
 })
 const service = await startTestService({ endpoints: { stripe: simulator.address } })
+
+const CUSTOMER = { Name: 'Ada', LastName: 'Lovelace', isCompany: false, PaymentMethod: 'credit_card' }
 
 /** A test account with a gateway at an account of Stripe of its own. */
 async function shop() {
@@ -30,8 +39,7 @@ async function shop() {
   expect(added.status, added.text).toBe(201)
   const gatewayID = added.body.gatewayID as number
   const customer = async () => {
-    const body = { Name: 'Ada', LastName: 'Lovelace', isCompany: false, PaymentMethod: 'credit_card' }
-    return (await client.post('/v1/customers', body)).body.customerID as number
+    return (await client.post('/v1/customers', CUSTOMER)).body.customerID as number
   }
   const customerID = await customer()
   const bring = (Token: string, fields: object = {}) =>
@@ -215,6 +223,10 @@ describe('what happens at Stripe after a charge', () => {
     const { stripe, client, invoiceID, read, intent } = made
     const { id } = stripe.console.dispute(intent, { amount: 6000 })
     await deliver(made, 'whsec_test')
+    expect(await doctorOf(made.gatewayID)).toMatchObject({
+      state: 'ok',
+      text: expect.stringMatching(/of acct_\w+; the last report came 20\S+ by webhook$/),
+    })
     expect(await read(invoiceID)).toMatchObject({ Status: expect.stringMatching(/Due|Past/), TotalActualPaid: 55 })
     stripe.console.win(id)
     await deliver(made, 'whsec_test')
@@ -254,18 +266,128 @@ describe('what happens at Stripe after a charge', () => {
   })
 })
 
-test('a revoked key charges nobody and warns no customer; its owner is told once', async () => {
-  const { stripe, client, bring, invoice, read } = await shop()
-  await bring(stripe.console.addCard('4242424242424242').token)
-  simulator.revoke(stripe.secretKey)
-  const ids = [await invoice(10), await invoice(20)]
-  for (const id of ids) await client.post(`/v1/invoices/${id}/collect`)
-  for (const id of ids) expect(await read(id)).not.toMatchObject({ Status: 'Paid' })
-  const told = (await client.get('/v1/events?type=gateway.refused')).body
-  expect(told).toMatchObject([{ Reason: expect.stringContaining('does not accept the key') }])
-  expect(JSON.stringify(told)).not.toContain(stripe.secretKey)
-  const mails = (await client.get('/v1/outbox')).body.map(({ Template }: { Template: string }) => Template)
-  expect(mails).not.toContain('payment_unsuccessful')
+/** Has the gateways be asked about their keys whose next question is due by now, or, with `isLater`, later. */
+async function askAboutKeys({ client }: { client: TestClient }, isLater = true) {
+  if (isLater)
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update gateways set key_ask_at = moment() where account_id = ${client.id} and key_ask_at is not null`),
+    )
+  const duty = { db: service.db, log: pino({ level: 'silent' }), realClock: Date.now }
+  await keysDuty(service.calling).run(duty, () => {})
+}
+
+/** What the doctor says of a gateway. */
+async function doctorOf(gatewayID: number) {
+  const client = new pg.Client({ ...service.connection })
+  await client.connect()
+  const found = await checkGatewayKeys(client).finally(() => client.end())
+  return found.find(({ text }) => text.startsWith(`gateway ${gatewayID} `))
+}
+
+describe('a key that Stripe does not accept', () => {
+  const refusal = (reply: { status: number; body: any }) => [reply.status, reply.body?.Errors?.[0]?.Code]
+
+  test('charges nobody and warns no customer; what was wanted comes once it is accepted again, however late', async () => {
+    const at = await shop()
+    const { stripe, client, gatewayID, bring, read, paid } = at
+    const gateway = async () => (await client.get(`/v1/gateways/${gatewayID}`)).body
+    expect(await gateway()).toMatchObject({
+      isEnabled: true,
+      SettingsSet: ['PublishableKey', 'SecretKey'],
+      KeyEnding: stripe.secretKey.slice(-4),
+    })
+    await bring(stripe.console.addCard('4242424242424242').token)
+    const one = await at.invoice(115)
+    simulator.revoke(stripe.secretKey)
+    expect((await client.post(`/v1/invoices/${one}/collect`)).status).toBe(202)
+    expect(await gateway()).toMatchObject({ isActive: true, isEnabled: false, HeldFor: null })
+    const other = await at.invoice(20)
+    expect(refusal(await client.post(`/v1/invoices/${other}/collect`))).toEqual([409, 'key_refused'])
+    expect(refusal(await bring('pm_another'))).toEqual([409, 'key_refused'])
+    await askAboutKeys(at)
+    expect(await doctorOf(gatewayID)).toMatchObject({
+      state: 'warn',
+      text: expect.stringMatching(/^gateway \d+ of account \d+ \(stripe\) has keys of the test mode, of acct_\w+, which it does not accept: /),
+    })
+    const told = (await client.get('/v1/events?type=gateway.refused')).body
+    expect(told).toMatchObject([
+      { Reason: expect.stringContaining('does not accept the key'), Record: { isEnabled: false } },
+    ])
+    const before = simulator.sent.length
+    await moveTo(client, '2027-01-20')
+    expect(simulator.sent).toHaveLength(before)
+    expect((await client.get(`/v1/invoices/${other}/attempts`)).body).toEqual([])
+    const mails = (await client.get('/v1/outbox')).body.map(({ Template }: { Template: string }) => Template)
+    expect(mails).not.toContain('payment_unsuccessful')
+
+    simulator.restore(stripe.secretKey)
+    // It is asked hourly, not before.
+    await askAboutKeys(at, false)
+    expect(await gateway()).toMatchObject({ isEnabled: false })
+    await askAboutKeys(at)
+    expect(await gateway()).toMatchObject({ isEnabled: true })
+    await moveTo(client, '2027-01-21')
+    for (const id of [one, other]) expect(await read(id)).toMatchObject({ Status: 'Paid' })
+    expect(paid()).toHaveLength(2)
+    expect((await client.get('/v1/events?type=gateway.accepted')).body).toHaveLength(1)
+  })
+
+  test('is replaced by one that it accepts, which a late answer about the old one does not end', async () => {
+    const at = await shop()
+    const { stripe, client, gatewayID, bring } = at
+    const path = `/v1/gateways/${gatewayID}`
+    const gateway = await findGateway(service.db.reader(client.id), client.id, BigInt(gatewayID))
+    simulator.revoke(stripe.secretKey)
+    expect(refusal(await bring('pm_another'))).toEqual([409, 'key_refused'])
+    const fresh = simulator.restrict(stripe, ['read Account', 'read PaymentMethods', 'read Customers'])
+    expect((await client.put(path, { Settings: { SecretKey: fresh } })).status).toBe(204)
+    expect((await client.get(path)).body).toMatchObject({ isEnabled: true, KeyEnding: fresh.slice(-4) })
+    expect((await client.get('/v1/events?type=gateway.accepted')).body).toHaveLength(1)
+    const account = await getAccount(service.db.reader(client.id), client.id)
+    const about = { account, moment: momentOf(account, Date.now) }
+    const late = await askGateway(service.calling, about, gateway!, async (adapter, call) =>
+      adapter.findToken!(call, 'pm_another'),
+    )
+    expect(late).toMatchObject({ kind: 'not_sent', refused: { by: 'key' } })
+    expect((await client.get(path)).body).toMatchObject({ isEnabled: true })
+    expect((await bring(stripe.console.addCard('4242424242424242').token)).status).toBe(200)
+  })
+
+  test('is written where Stripe does not answer about it, and used once it has', async () => {
+    const { test: stripe } = simulator.openAccount()
+    const client = await service.newAccount()
+    simulator.faults.add({ kind: '503', on: 'GET /v1/account' })
+    const Settings = { SecretKey: stripe.secretKey, PublishableKey: stripe.publishableKey }
+    const added = await client.post('/v1/gateways', { GatewayType: 'stripe', Settings })
+    expect([added.status, added.body.isEnabled]).toEqual([201, false])
+    const customerID = (await client.post('/v1/customers', CUSTOMER)).body.customerID
+    const { gatewayID } = added.body
+    const bring = () =>
+      client.post('/v1/paymentmethods/gatewaytoken', {
+        customerID,
+        gatewayID,
+        Token: stripe.console.addCard('4242424242424242').token,
+      })
+    expect(refusal(await bring())).toEqual([409, 'key_unanswered'])
+    simulator.faults.add({ kind: '503', on: 'GET /v1/account' })
+    await askAboutKeys({ client })
+    expect((await client.get(`/v1/gateways/${gatewayID}`)).body.isEnabled).toBe(false)
+    await askAboutKeys({ client })
+    expect((await client.get(`/v1/gateways/${gatewayID}`)).body.isEnabled).toBe(true)
+    expect((await bring()).status).toBe(200)
+  })
+})
+
+test('a right that the key lacks is told once a day, and the gateway stays', async () => {
+  const { stripe, client, gatewayID, bring } = await shop()
+  const path = `/v1/gateways/${gatewayID}`
+  const SecretKey = simulator.restrict(stripe, ['read Account'])
+  expect((await client.put(path, { Settings: { SecretKey } })).status).toBe(204)
+  for (let n = 0; n < 2; n += 1) expect((await bring('pm_another')).status).toBe(503)
+  expect((await client.get('/v1/events?type=gateway.refused')).body).toMatchObject([
+    { Reason: "The key of the gateway's Settings lacks a right (rak_payment_method_read)." },
+  ])
+  expect((await client.get(path)).body).toMatchObject({ isEnabled: true })
 })
 
 test('a brought card stays at Stripe when its method is deleted, unless that is asked for', async () => {

@@ -179,6 +179,11 @@ export class StripeSimulator {
     this.#keyOf(key).isRevoked = true
   }
 
+  /** Takes a key again that was ended, as after an account of Stripe was closed for a while. */
+  restore(key: string): void {
+    this.#keyOf(key).isRevoked = false
+  }
+
   #keyOf(key: string): Key {
     const found = this.#keys.get(key)
     if (found === undefined) throw new Error('The simulator gave no such key')

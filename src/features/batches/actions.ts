@@ -9,7 +9,7 @@ import { checkCurrencyHeld } from '../currencies/held.ts'
 import { daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { findGateway, type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
 import { recordReturnRates } from '../gateways/actions.ts'
-import { refuseHeld } from '../gateways/rules.ts'
+import { refuseStopped } from '../gateways/rules.ts'
 import { refuseMandate } from '../payment-methods/mandates.ts'
 import { listMethodsById } from '../payment-methods/queries.ts'
 import { listLines } from './line-queries.ts'
@@ -158,7 +158,7 @@ export async function submitBatch(
 ): Promise<BatchView> {
   checkStep(batch, 'submit')
   const gateway = await gatewayOf(tx, batch)
-  refuseHeld(gateway)
+  refuseStopped(gateway)
   const last = checkBatch(tx, context, deps, { gateway, currency: batch.currency, actionDate })
   await checkLines(tx, batch, gateway, { currency: batch.currency, actionDate })
   await deps.linesOfService.submitting(tx, context, batch)
@@ -197,7 +197,7 @@ export async function releaseBatch(
       'BatchToken',
     )
   const gateway = await gatewayOf(tx, batch)
-  refuseHeld(gateway)
+  refuseStopped(gateway)
   checkActionDay(daysOfBatches(deps, tx.account, gateway), batch.actionDate, context)
   await updateBatch(tx, { ...batch, releasedAt: context.moment.now })
   await announceBuild(tx)

@@ -7,7 +7,7 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Answer } from '../../platform/http/answer.ts'
 import type { BatchFile } from '../gateways/contract.ts'
 import { findGateway } from '../gateways/queries.ts'
-import { refuseHeld } from '../gateways/rules.ts'
+import { refuseStopped } from '../gateways/rules.ts'
 import { findFile, updateDownloaded } from './queries.ts'
 import { foundBatch, recordBatch } from './record.ts'
 import { stateWord } from './rules.ts'
@@ -59,7 +59,7 @@ export async function downloadFile(
 async function findAndRecord(tx: Transaction, context: RequestContext, token: string) {
   const batch = await foundBatch(tx, tx.account, token)
   const gateway = await findGateway(tx, tx.account, batch.gatewayId)
-  if (gateway) refuseHeld(gateway)
+  if (gateway) refuseStopped(gateway)
   const kept = await findFile(tx, tx.account, batch.id)
   if (kept?.sealed) {
     await updateDownloaded(tx, batch.id, context.moment.today)

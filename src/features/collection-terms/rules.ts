@@ -4,7 +4,7 @@ import type { MethodKind } from '../../kernel/rails.ts'
 import type { PaymentMethod } from '../customers/fields.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { currenciesOf, isReady, kindsOf, primaryGateway } from '../gateways/rules.ts'
+import { currenciesOf, isChosen, kindsOf, primaryGateway } from '../gateways/rules.ts'
 import { mandateProblem } from '../payment-methods/mandates.ts'
 import type { MethodFacts } from './queries.ts'
 import type { CollectionMethod } from './types.ts'
@@ -19,7 +19,7 @@ export const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
   isTried(way) && (way === 'credit_card') === (kind === 'credit_card')
 
 export const takes = (gateway: Gateway, kind: MethodKind, currency: string): boolean =>
-  isReady(gateway) && kindsOf(gateway).includes(kind) && currenciesOf(gateway).includes(currency)
+  isChosen(gateway) && kindsOf(gateway).includes(kind) && currenciesOf(gateway).includes(currency)
 
 /**
  * Returns the gateway by which a method is debited where none is named. Rule: a card's own gateway; for bank accounts the customer's, else
@@ -58,7 +58,7 @@ export const isWithCard = ({ kind }: MethodFacts): boolean => kind === 'credit_c
 export function misfitOf(gateway: Gateway, method: MethodFacts, currency: string): Problem | null {
   const { id } = gateway
   const refused = (code: string, message: string, field = 'gatewayID'): Problem => ({ code, message, field })
-  if (!isReady(gateway))
+  if (!isChosen(gateway))
     return refused('gateway_inactive', `Gateway ${id} is not active; switch it on or name another.`)
   if (method.gatewayId !== null && method.gatewayId !== id)
     return refused('gateway_of_card', `Payment method ${method.id} is a card that gateway ${method.gatewayId} keeps.`)

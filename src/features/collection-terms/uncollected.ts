@@ -2,7 +2,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { listAllGateways } from '../gateways/queries.ts'
-import { isReady } from '../gateways/rules.ts'
+import { isChosen } from '../gateways/rules.ts'
 import { mandateProblem } from '../payment-methods/mandates.ts'
 import { findMethodFacts, listCustomerChoices } from './queries.ts'
 import { fitsWay, takes } from './rules.ts'
@@ -25,7 +25,7 @@ export async function reasonUntried(
   const taking = gateways.filter((gateway) => takes(gateway, method.kind, currency))
   const wantedId = method.kind === 'credit_card' ? method.gatewayId : (namedGatewayId(invoice) ?? choice?.gatewayId)
   const wanted = gateways.find(({ id }) => id === wantedId)
-  if (wanted && !isReady(wanted)) return `and gateway ${wanted.id} is not active and enabled`
+  if (wanted && !isChosen(wanted)) return `and gateway ${wanted.id} is not active and enabled`
   if (taking.length === 0) return `and no gateway that is active and enabled takes ${method.kind} in ${currency}`
   const [rule] = taking.flatMap(({ type }) => gatewayFactsOf(type).needsMandates ?? [])
   const problem = rule ? mandateProblem(rule, method, null, method.mandateDate ?? '') : null

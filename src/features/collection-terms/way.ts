@@ -1,7 +1,7 @@
 import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
-import { isReady } from '../gateways/rules.ts'
+import { isChosen } from '../gateways/rules.ts'
 import { fillOne } from './fill.ts'
 import { listCustomerChoices, type MethodFacts } from './queries.ts'
 import { isTried, isUsable } from './rules.ts'
@@ -39,7 +39,7 @@ export async function waysOf(
     const copy = { ...invoice, dueDate: '', totalMinor: 1n, nextTryDate: null }
     const method = await fillOne(tx, copy, gateways, choices.get(customerId))
     const gateway = gateways.find(({ id }) => id === copy.gatewayId)
-    return method && gateway && isUsable(method, gateway) && isReady(gateway) ? { gateway, method } : undefined
+    return method && gateway && isUsable(method, gateway) && isChosen(gateway) ? { gateway, method } : undefined
   }
 }
 

@@ -24,6 +24,7 @@ import { lockCustomer } from '../customers/queries.ts'
 import { listDunned } from '../dunning/queries.ts'
 import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
+import { isStopped } from '../gateways/rules.ts'
 import { applyUnallocated } from '../money/apply-unallocated.ts'
 import { linesOfService } from './line-hooks.ts'
 import { reviewLines } from './lines.ts'
@@ -54,7 +55,7 @@ async function listWaiting(deps: GatewayDeps, db: Queryable, account: AccountId)
 }
 
 /** Rule: it is neither handed over nor moved, nor is anybody asked to submit it, before its gateway is released. */
-const isHeld = ({ gateway }: WaitingBatch): boolean => gateway.heldFor !== null
+const isHeld = ({ gateway }: WaitingBatch): boolean => isStopped(gateway)
 
 const isOpen = ({ state }: WaitingBatch): boolean => state === 'open'
 

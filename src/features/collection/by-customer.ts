@@ -15,7 +15,7 @@ import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
 import { findInvoice, type Invoice } from '../invoices/queries.ts'
 import { type Gateway, findGateway } from '../gateways/queries.ts'
-import { isReady, refuseHeld } from '../gateways/rules.ts'
+import { isChosen, isStopped, refuseStopped } from '../gateways/rules.ts'
 import { noAnswer } from '../payment-methods/add-card.ts'
 import { closeIntent, lockIntent, takeToken } from '../payment-methods/intent-queries.ts'
 import { drawMethodId, findMethod, listMethodsOf } from '../payment-methods/queries.ts'
@@ -83,7 +83,7 @@ const methodOf = async (tx: Transaction, id: Id) => {
 }
 
 const isHeld = (found: { gateway: Gateway } | undefined): boolean =>
-  found !== undefined && found.gateway.heldFor !== null
+  found !== undefined && isStopped(found.gateway)
 
 /** Finds how an invoice can be paid by its customer; undefined where nothing of it is open. */
 export async function findPaying(
@@ -208,7 +208,7 @@ async function claimWaiting(
   if (!t?.awaitsCustomer || t.state !== 'open' || t.isAsked || t.paymentId !== newest) return undefined
   const gateway = entered ? entered.gateway : await findGateway(tx, tx.account, t.gatewayId)
   // The charge would be ended, and none could take its place.
-  if (gateway) refuseHeld(gateway)
+  if (gateway) refuseStopped(gateway)
   return claimTry(tx, t.paymentId, 'all')
 }
 
@@ -281,8 +281,8 @@ async function beginWith(
   const tries = await listTries(tx, tx.account, id)
   if (invoice.isDraft || invoice.isCancelled || (tries.at(-1)?.paymentId ?? 0n) !== seen.newest) return undefined
   const way = entered ?? (await cardWayOf(tx, invoice))
-  if (!way || !isReady(way.gateway)) return undefined
-  refuseHeld(way.gateway)
+  if (!way || !isChosen(way.gateway)) return undefined
+  refuseStopped(way.gateway)
   const open = tries.find(({ state }) => state === 'open')
   const replaced: ReplacedLine | null = open?.isLine ? await replaceLine(tx, context, open) : null
   if (open && !replaced) return undefined

@@ -10,7 +10,7 @@ import { findWaitingLine } from '../batches/waiting-queries.ts'
 import { isDebit, type Way, wayOf } from '../collection-terms/way.ts'
 import { type DunnedInvoice, insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
-import { refuseHeld } from '../gateways/rules.ts'
+import { refuseStopped } from '../gateways/rules.ts'
 import type { Invoice } from '../invoices/queries.ts'
 import { reasonUntried } from '../collection-terms/uncollected.ts'
 import { loadPayment } from '../money/payments.ts'
@@ -69,7 +69,7 @@ export async function beginCollect(
       'payment_method_missing',
       `Invoice ${id} is collected by ${invoice.collectionMethod}, ${await reasonUntried(tx, invoice)}.`,
     )
-  refuseHeld(way.gateway)
+  refuseStopped(way.gateway)
   if (isDebit(way)) {
     const line = await collectByLine(tx, context, deps, dunned, way)
     if (!line) throw coveredBy(id)

@@ -18,6 +18,7 @@ import {
 } from '../dunning/queries.ts'
 import { getCollectionRules } from '../dunning/rules-queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
+import { isStopped } from '../gateways/rules.ts'
 import { mandateProblemOn } from '../payment-methods/mandates.ts'
 import { type RunAction, runActions } from './actions.ts'
 import { handOverBatches, prepareBatches } from './batch-day.ts'
@@ -150,8 +151,8 @@ async function dueToday(
 ) {
   const facts = dayFactsOf(invoice, { today, rules, way, batches: way ? daysOf(way) : null })
   const found = way ? tryOf(invoice.dunning, facts) : null
-  // Nothing begins, and nothing of it is given up: the step is wanted until the gateway is released.
-  if (way && found && way.gateway.heldFor !== null) return { way, facts, found: null, isKept: true }
+  // Nothing begins, and nothing of it is given up: the step is wanted until the gateway is released, or accepts its key.
+  if (way && found && isStopped(way.gateway)) return { way, facts, found: null, isKept: true }
   const isLapsed =
     way && found && isDebit(way) && (await mandateProblemOn(tx, tx.account, way.gateway, way.method, found.on)) !== null
   if (!isLapsed) return { way, facts, found, isKept: false }

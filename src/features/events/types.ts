@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   'gateway.deleted',
   'gateway.mismatch',
   'gateway.refused',
+  'gateway.accepted',
   'gateway.return_rate',
   'payment_method.created',
   'payment_method.updated',

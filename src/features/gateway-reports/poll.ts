@@ -73,9 +73,10 @@ export async function pollGateway(deps: PollDeps, account: Account, moment: Mome
     if (listed.kind !== 'listed') return
     const { cursor: next } = listed
     const now = instantOf(deps.realClock())
-    await keepReports(db, { account: account.id, gatewayId: id, realNow: now }, listed.reports, (tx) =>
-      noteCursor(tx, id, next),
-    )
+    await keepReports(db, { account: account.id, gatewayId: id, realNow: now }, listed.reports, {
+      way: 'polling',
+      also: (tx) => noteCursor(tx, id, next),
+    })
     if (!listed.isMore || next === cursor) return
     cursor = next
   }

@@ -6,7 +6,7 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import { getAccount } from '../accounts/queries.ts'
 import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
-import { findGateway } from '../gateways/queries.ts'
+import { findGateway, noteReported } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
 import {
   announceReport,
@@ -48,7 +48,7 @@ export async function receiveReport(
   const realNow = instantOf(deps.realClock())
   const read = adapter.readReport?.({ ...whoseOf(account, gateway), settings }, raw, headers, realNow)
   if (read?.kind !== 'read' || !read.reports.every(isKeepable)) return false
-  await keepReports(deps.db, { account: account.id, gatewayId: gateway.id, realNow }, read.reports)
+  await keepReports(deps.db, { account: account.id, gatewayId: gateway.id, realNow }, read.reports, { way: 'webhook' })
   return true
 }
 
@@ -60,12 +60,13 @@ export async function keepReports(
   db: Database,
   { account, gatewayId, realNow }: { account: AccountId; gatewayId: Id; realNow: Instant },
   all: readonly GatewayReport[],
-  also?: (tx: Transaction) => Promise<unknown>,
+  { way, also }: { way: 'webhook' | 'polling'; also?: (tx: Transaction) => Promise<unknown> },
 ): Promise<void> {
   const ours = await leaveStrangersOut(db.reader(account), account, gatewayId, all.filter(isKeepable))
   if (ours.length === 0 && !also) return
   await db.transaction(account, async (tx) => {
     await also?.(tx)
+    if (ours.length > 0) await noteReported(tx, gatewayId, way)
     if (ours.length > 0 && (await insertGatewayReports(tx, gatewayId, ours, realNow))) await announceReport(tx)
   })
 }

@@ -24,14 +24,17 @@ import {
   insertGateway,
   lockChoices,
   listReturnCodes,
+  lockGateway,
   lockRatesReported,
+  noteKeyAccepted,
+  noteKeyRefused,
   noteRefusal,
   replacePrimaries,
   type StoredSettings,
   updateGateway,
   writeRatesReported,
 } from './queries.ts'
-import { accountOfKey, type SecretKeyAnswer } from './keys.ts'
+import { accountOfKey, noteAnswer, type SecretKeyAnswer } from './keys.ts'
 import { gatewayKind } from './record.ts'
 import { boundsToReport, daysOfRates, ratesFrom, type ReturnRates } from './return-rates.ts'
 import { rateReportedToWire } from './return-rates-wire.ts'
@@ -48,12 +51,23 @@ const GATEWAYS_MAX = 20
 function sealedSettings(
   envelope: Envelope,
   account: AccountId,
-  id: Id,
+  { id, type }: Pick<Gateway, 'id' | 'type'>,
   settings: SentSettings,
 ): Omit<StoredSettings, 'accountThere'> {
   const settingNames = Object.keys(settings).sort()
-  if (settingNames.length === 0) return { settings: null, settingNames }
-  return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames }
+  const keyEnding = keyIn(type, settings)?.slice(-ENDING) ?? null
+  if (settingNames.length === 0) return { settings: null, settingNames, keyEnding }
+  return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames, keyEnding }
+}
+
+/** Characters of a secret key by which a person tells it from another. */
+const ENDING = 4
+
+/** Returns the secret key of Settings; undefined where there is none. */
+function keyIn(type: GatewayType, settings: Readonly<Record<string, unknown>>): string | undefined {
+  const { secretKey } = gatewayFactsOf(type)
+  const key = secretKey === undefined ? undefined : settings[secretKey]
+  return typeof key === 'string' ? key : undefined
 }
 
 function refuseNew(facts: GatewayFacts, { mode }: RequestContext['account']): void {
@@ -77,13 +91,15 @@ export async function addGateway(
     throw invalid('too_many_gateways', `An account may have at most ${GATEWAYS_MAX} gateways.`)
   const id = await drawGatewayId(tx)
   const input = gatewayFromWire(body, facts.type)
-  const sealed = sealedSettings(envelope, tx.account, id, mergedSettings(facts, {}, body.Settings ?? {}))
+  const settings = mergedSettings(facts, {}, body.Settings ?? {})
+  const sealed = sealedSettings(envelope, tx.account, { id, type: facts.type }, settings)
   await insertGateway(
     tx,
     tx.account,
     { ...input, ...sealed, accountThere: asked?.account ?? null, id, type: facts.type },
     context.moment.now,
   )
+  await noteAnswer(tx, id, { isNewKey: keyIn(facts.type, settings) !== undefined, version: null, asked })
   const kinds = primaryKindsAfter({ ...input, type: facts.type }, [], body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, id, kinds)
   return recorded(tx, context, 'gateway.created', id)
@@ -105,7 +121,7 @@ export async function releaseGateway(
   await recorded(tx, context, 'gateway.updated', id)
 }
 
-const NO_SETTINGS: StoredSettings = { settings: null, settingNames: [], accountThere: null }
+const NO_SETTINGS: StoredSettings = { settings: null, settingNames: [], accountThere: null, keyEnding: null }
 
 /** Gives a new test account its sandbox; `now` is the account's own clock. */
 export async function addSandbox(tx: Transaction, now: Instant, actor: string): Promise<void> {
@@ -131,11 +147,13 @@ export async function editGateway(
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
   const input = gatewayFromWire(body, present.type, present)
-  const stored = body.Settings ? await editedSettings(tx, envelope, present, body.Settings, asked) : present
-  const { settings, settingNames, accountThere } = stored
-  await updateGateway(tx, tx.account, { ...input, settings, settingNames, accountThere, id: present.id })
+  const stored = body.Settings ? await editedSettings(tx, envelope, present, body.Settings, asked) : { ...present, isNewKey: false }
+  const { settings, settingNames, accountThere, keyEnding, isNewKey } = stored
+  await updateGateway(tx, tx.account, { ...input, settings, settingNames, accountThere, keyEnding, id: present.id })
+  const isAcceptedAgain = await noteAnswer(tx, present.id, { isNewKey, version: present.version, asked })
   const kinds = primaryKindsAfter({ ...input, type: present.type }, present.primaryKinds, body.isPrimary ?? null)
   await replacePrimaries(tx, tx.account, present.id, kinds)
+  if (isAcceptedAgain) await recorded(tx, context, 'gateway.accepted', present.id)
   return recorded(tx, context, 'gateway.updated', present.id)
 }
 
@@ -146,12 +164,14 @@ async function editedSettings(
   gateway: Gateway,
   sent: SentSettings,
   asked: SecretKeyAnswer | undefined,
-): Promise<StoredSettings> {
+): Promise<StoredSettings & { isNewKey: boolean }> {
   const facts = gatewayFactsOf(gateway.type)
   const present = openSettings(envelope, tx.account, gateway)
   const merged = mergedSettings(facts, present, sent)
   const accountThere = await accountOfKey(tx, gateway, { before: present, after: merged }, asked)
-  const stored = { ...sealedSettings(envelope, tx.account, gateway.id, merged), accountThere }
+  const { type } = gateway
+  const isNewKey = keyIn(type, merged) !== keyIn(type, present)
+  const stored = { ...sealedSettings(envelope, tx.account, gateway, merged), accountThere, isNewKey }
   const { fixedByMandates: fixed } = facts
   if (fixed === undefined || present[fixed] === undefined) return stored
   const isSame = readSettings(facts, merged)[fixed] === readSettings(facts, present)[fixed]
@@ -219,6 +239,37 @@ export async function recordRefusal(tx: Transaction, context: RequestContext, id
   await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row, reason })
 }
 
+/**
+ * Records that a gateway does not accept the secret key that it was called with, once until it accepts it again: no money moves meanwhile. Nothing where that
+ * key is no longer the one of its Settings.
+ */
+export async function recordKeyRefused(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  called: { id: Id; settings: Readonly<Record<string, unknown>> },
+  reason: string,
+): Promise<void> {
+  const gateway = await lockGateway(tx, tx.account, called.id)
+  if (!gateway) return
+  const { type } = gateway
+  if (keyIn(type, openSettings(envelope, tx.account, gateway)) !== keyIn(type, called.settings)) return
+  if ((await noteKeyRefused(tx, gateway.id)).length === 0) return
+  await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row: { ...gateway, keyState: 'refused' }, reason })
+}
+
+/** Records that a gateway accepts its secret key, which it did not before, or had not answered about. Nothing where it is another gateway by now. */
+export async function recordKeyAccepted(
+  tx: Transaction,
+  context: RequestContext,
+  { id, version }: Gateway,
+  accountThere: string | null,
+): Promise<void> {
+  const gateway = await lockGateway(tx, tx.account, id)
+  if (gateway?.version !== version || (await noteKeyAccepted(tx, id, accountThere)).length === 0) return
+  await recorded(tx, context, 'gateway.accepted', id)
+}
+
 /** Counts the debits that left through a gateway in the last days, and how many of them came back. Throws a conflict for one of another kind. */
 export async function returnRatesOf(
   db: Queryable,
@@ -256,7 +307,7 @@ export async function recordReturnRates(tx: Transaction, context: RequestContext
 async function recorded(
   tx: Transaction,
   context: RequestContext,
-  type: 'gateway.created' | 'gateway.updated',
+  type: 'gateway.created' | 'gateway.updated' | 'gateway.accepted',
   id: Id,
 ): Promise<Gateway> {
   const row = await findGateway(tx, tx.account, id)

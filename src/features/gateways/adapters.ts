@@ -15,7 +15,7 @@ import { stripeAdapter } from './stripe.ts'
 const MOVED_NOTHING: ReadonlySet<string> = new Set(['declined', 'not_sent', 'held'])
 
 /**
- * Returns an adapter that moves no money while its gateway is held, whatever the caller has looked at before: the database is asked right before
+ * Returns an adapter that moves no money while its gateway is held or its key is not accepted, whatever the caller has looked at before: the database is asked right before
  * each call, so that nothing leaves after a failover on the word of the server before it.
  */
 function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
@@ -63,5 +63,5 @@ export const makeAdapters = (
       sandboxAdapter(db, envelope.keyedHash('sandbox')),
       stripeAdapter(calling),
       ...others,
-    ].map((adapter) => [adapter.type, heldBack(db, recordingRefusals(db, adapter))]),
+    ].map((adapter) => [adapter.type, heldBack(db, recordingRefusals({ db, envelope }, adapter))]),
   )

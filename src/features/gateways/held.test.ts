@@ -58,7 +58,7 @@ function holdBeforeNext(type: GatewayType, call: 'charge' | 'buildBatch'): void 
 const secondSandbox = (client: TestClient) =>
   acting(service, client, async (tx, { moment }) => {
     const id = await drawGatewayId(tx)
-    const none = { settings: null, settingNames: [], accountThere: null }
+    const none = { settings: null, settingNames: [], accountThere: null, keyEnding: null }
     await insertGateway(tx, tx.account, { ...gatewayFromWire({}, 'sandbox'), ...none, id, type: 'sandbox' }, moment.now)
     return Number(id)
   })

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, Fault, invalid } from '../../kernel/fault.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Id } from '../../kernel/ids.ts'
 import { askGateway, type GatewayDeps } from './call.ts'
 import type { AccountAnswer } from './contract.ts'
 import { gatewayFactsOf, type GatewayType } from './facts.ts'
-import { findNewestToken, type Gateway, keepsAnything } from './queries.ts'
+import { findNewestToken, type Gateway, keepsAnything, noteKeyAccepted, noteKeyUnanswered } from './queries.ts'
 import { openSettings, readSettings, type SentSettings } from './settings.ts'
 
 /**
@@ -23,14 +24,16 @@ export interface SecretKeyAnswer {
   isSame: 'yes' | 'no' | 'unanswered' | 'unprovable'
   /** Of the gateway as it was when its key was asked about. */
   version: number | null
+  /** The gateway accepts the key; false: it gave no answer. */
+  isAccepted: boolean
 }
 
 /** A key about which nobody was asked. */
-const NOT_ASKED: SecretKeyAnswer = { account: null, isSame: 'unanswered', version: null }
+const NOT_ASKED: SecretKeyAnswer = { account: null, isSame: 'unanswered', version: null, isAccepted: false }
 
 type Asked = Pick<Gateway, 'id' | 'token' | 'type' | 'settings'>
 
-/** Asks a gateway about the secret key of Settings to be. Throws (400) where it is refused. Undefined: there is no other key to ask about. */
+/** Asks a gateway about the secret key of Settings to be. Throws (400) where it is refused. Undefined: there is nothing to ask about, which is a new key, or one that was not accepted. */
 export async function askAboutKey(
   deps: GatewayDeps,
   db: Queryable,
@@ -42,30 +45,46 @@ export async function askAboutKey(
   const { secretKey } = facts
   if (secretKey === undefined) return undefined
   const before = present ? openSettings(deps.envelope, context.account.id, present) : {}
-  if (merged[secretKey] === before[secretKey]) return undefined
+  const { keyState = null, version = null } = present ?? {}
+  if (merged[secretKey] === before[secretKey] && keyState === null) return undefined
   const gateway: Asked = present ?? { id: 0n, token: randomUUID(), type, settings: null }
   const ask = <Answer>(settings: SentSettings, asked: Parameters<typeof askGateway<Answer>>[3]) =>
     askGateway(deps, context, gateway, asked, { settings: readSettings(facts, settings), patienceMs: PATIENCE_MS })
   const check = (settings: SentSettings) => ask<AccountAnswer>(settings, (adapter, call) => adapter.check(call))
   const answer = await check(merged)
   if (answer.kind === 'refused') throw invalid('key_refused', answer.reason, `Settings.${secretKey}`)
-  const version = present?.version ?? null
   if (answer.kind !== 'accepted') return { ...NOT_ASKED, version }
   const account = answer.account ?? null
-  if (!present || before[secretKey] === undefined) return { account, isSame: 'unprovable', version }
+  const accepted = { account, version, isAccepted: true }
+  if (!present || before[secretKey] === undefined) return { ...accepted, isSame: 'unprovable' }
   const known = present.accountThere ?? accountOf(await check(before))
-  if (account !== null && known !== null) return { account, isSame: account === known ? 'yes' : 'no', version }
+  if (account !== null && known !== null) return { ...accepted, isSame: account === known ? 'yes' : 'no' }
   const token = await findNewestToken(db, context.account.id, present.id)
-  if (token === undefined) return { account, isSame: 'unprovable', version }
+  if (token === undefined) return { ...accepted, isSame: 'unprovable' }
   const card = await ask(merged, async (adapter, call) => (await adapter.askStored?.(call, token)) ?? NO_ANSWER)
   const isSame = card.kind === 'stored' ? 'yes' : card.kind === 'none' ? 'no' : 'unanswered'
-  return { account: account ?? (isSame === 'yes' ? known : null), isSame, version }
+  return { ...accepted, account: account ?? (isSame === 'yes' ? known : null), isSame }
 }
 
 const NO_ANSWER = { kind: 'unknown' } as const
 
 const accountOf = (answer: AccountAnswer): string | null =>
   answer.kind === 'accepted' ? (answer.account ?? null) : null
+
+/**
+ * Writes whether the secret key of a gateway that was just written is accepted: by the answer about that very key, else it is asked again. Returns true where one
+ * that was not is accepted now.
+ */
+export async function noteAnswer(
+  tx: Transaction,
+  id: Id,
+  { isNewKey, version, asked }: { isNewKey: boolean; version: number | null; asked: SecretKeyAnswer | undefined },
+): Promise<boolean> {
+  const answer = asked?.version === version ? asked : undefined
+  if (answer?.isAccepted) return (await noteKeyAccepted(tx, id, answer.account)).length > 0
+  if (isNewKey) await noteKeyUnanswered(tx, id)
+  return false
+}
 
 /**
  * Returns the account there of the secret key that is written into a locked gateway. Throws where anything is stored there and the key is of another

@@ -24,6 +24,9 @@ export interface GatewayInput {
 export const HOLD_REASONS = ['restore', 'import', 'failover', 'by_hand'] as const
 export type HoldReason = (typeof HOLD_REASONS)[number]
 
+/** Secret key that is not known to be accepted: the gateway refused it, or has not answered yet whether it takes it. */
+export type KeyState = 'refused' | 'unanswered'
+
 export interface Gateway extends GatewayInput {
   id: Id
   /** A random UUID, by which batches and reports of the gateway name it. */
@@ -38,10 +41,14 @@ export interface Gateway extends GatewayInput {
   isOfTestAccount: boolean
   /** Why no money moves through it; null where it does. */
   heldFor: HoldReason | null
-  /** When its last hold ended. */
+  /** When its last hold ended, or its key was accepted again. */
   releasedAt: Instant | null
   /** The account there that its secret key opens, as the gateway calls it; null where that is not known. */
   accountThere: string | null
+  /** Null: its secret key is accepted as far as is known, or it has none. */
+  keyState: KeyState | null
+  /** The last four characters of its secret key; null where it has none. */
+  keyEnding: string | null
   version: number
 }
 
@@ -49,6 +56,7 @@ const columns = (account: AccountId): Fragment => fragment`
   g.gateway_id as "id", g.token, g.type, g.name, g.friendly_name as "friendlyName", g.is_active as "isActive", g.is_four_eyes as "isFourEyes",
   g.currencies, g.debit_methods as "debitMethods", g.settings, g.setting_names as "settingNames", g.version,
   g.held_for as "heldFor", g.released_at as "releasedAt", g.gateway_account as "accountThere",
+  g.key_state as "keyState", g.key_ending as "keyEnding",
   array(select p.kind from gateway_primaries p where p.account_id = ${account} and p.gateway_id = g.gateway_id order by p.kind) as "primaryKinds",
   array(select c.currency from account_currencies c where c.account_id = ${account} order by c.currency collate "C") as "accountCurrencies",
   (select a.mode = 'test' from accounts a where a.account_id = ${account}) as "isOfTestAccount"`
@@ -64,10 +72,10 @@ export async function holdGatewayByToken(tx: Transaction, account: AccountId, to
     select ${columns(account)} from gateways g where g.account_id = ${account} and g.token = ${token}::uuid`)
 }
 
-/** Returns whether no money moves through a gateway now. */
+/** Returns whether no money moves through a gateway now: it is held, or its key is not accepted. */
 export const isHeldNow = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
   (await db.first(sql`
-    select 1 from gateways where account_id = ${account} and gateway_id = ${id} and held_for is not null`)) !==
+    select 1 from gateways where account_id = ${account} and gateway_id = ${id} and (held_for is not null or key_state is not null)`)) !==
   undefined
 
 /** Notes that a gateway took nothing, and why; empty where the same was noted within a day. */
@@ -76,6 +84,52 @@ export const noteRefusal = (tx: Transaction, id: Id, reason: string) =>
     update gateways set refused_at = moment(), refused_for = ${reason}
      where account_id = ${tx.account} and gateway_id = ${id}
        and (refused_for is distinct from ${reason} or refused_at < moment('-1 day')) returning 1 as "noted"`)
+
+/** Notes that the gateway does not accept its secret key; empty where that was known. It is asked again hourly. */
+export const noteKeyRefused = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update gateways set key_state = 'refused', key_asks = 0, key_ask_at = moment('1 hour')
+     where account_id = ${tx.account} and gateway_id = ${id} and key_state is distinct from 'refused' returning 1 as "noted"`)
+
+/** Notes that nobody has answered yet whether a secret key is accepted. It is asked again in a minute. */
+export const noteKeyUnanswered = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update gateways set key_state = 'unanswered', key_asks = 0, key_ask_at = moment('1 minute')
+     where account_id = ${tx.account} and gateway_id = ${id}`)
+
+/** Notes that the gateway accepts its secret key, and the account there that it opens, where none is known; empty where that was known. */
+export const noteKeyAccepted = (tx: Transaction, id: Id, accountThere: string | null) =>
+  tx.rows(sql`
+    update gateways set key_state = null, key_ask_at = null, released_at = moment(), gateway_account = coalesce(gateway_account, ${accountThere})
+     where account_id = ${tx.account} and gateway_id = ${id} and key_state is not null returning 1 as "noted"`)
+
+/** A gateway that is to be asked about its secret key. */
+export interface KeyToAsk {
+  account: AccountId
+  id: Id
+  state: KeyState
+  /** How often it was asked since then. */
+  asks: number
+}
+
+/** Lists the gateways of all accounts that are to be asked about their secret keys. */
+export const listKeysToAsk = (db: Database['unscoped']) =>
+  db.rows<KeyToAsk>(sql`
+    select account_id as "account", gateway_id as "id", key_state as "state", key_asks as "asks" from list_gateway_keys_to_ask()`)
+
+/** Claims the asking about a key, until it is due again; empty where another has it, or the key is another by now. */
+export const claimKey = (tx: Transaction, { id, state, asks }: KeyToAsk, seconds: number) =>
+  tx.rows(sql`
+    update gateways set key_asks = key_asks + 1, key_ask_at = moment(interval '1 second' * ${seconds}::integer)
+     where account_id = ${tx.account} and gateway_id = ${id} and key_state = ${state} and key_asks = ${asks} and key_ask_at <= moment()
+ returning 1 as "claimed"`)
+
+/** Notes when a gateway reported, and by which way, to the minute. */
+export const noteReported = (tx: Transaction, id: Id, way: 'webhook' | 'polling') =>
+  tx.rows(sql`
+    update gateways set reported_at = moment(), reported_by = ${way}
+     where account_id = ${tx.account} and gateway_id = ${id}
+       and (reported_by is distinct from ${way} or reported_at < moment('-1 minute'))`)
 
 /** Holds a gateway; one that is held already keeps its reason. */
 export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
@@ -175,6 +229,7 @@ export interface StoredSettings {
   settings: Buffer | null
   settingNames: readonly string[]
   accountThere: string | null
+  keyEnding: string | null
 }
 
 const list = (words: readonly string[] | null): string | null => (words === null ? null : arrayLiteral(words))
@@ -187,9 +242,9 @@ export const insertGateway = (
 ) =>
   tx.rows(sql`
     insert into gateways (account_id, gateway_id, type, name, friendly_name, is_active, is_four_eyes, currencies, debit_methods, settings,
-      setting_names, gateway_account, created_at)
+      setting_names, gateway_account, key_ending, created_at)
     values (${account}, ${g.id}, ${g.type}, ${g.name}, ${g.friendlyName}, ${g.isActive}, ${g.isFourEyes}, ${list(g.currencies)}::text[],
-      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${g.accountThere}, ${createdAt})`)
+      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${g.accountThere}, ${g.keyEnding}, ${createdAt})`)
 
 export const updateGateway = (
   tx: Transaction,
@@ -199,7 +254,7 @@ export const updateGateway = (
   tx.rows(sql`
     update gateways set name = ${g.name}, friendly_name = ${g.friendlyName}, is_active = ${g.isActive}, is_four_eyes = ${g.isFourEyes},
       currencies = ${list(g.currencies)}::text[], debit_methods = ${list(g.debitMethods)}::text[], settings = ${g.settings},
-      setting_names = ${arrayLiteral(g.settingNames)}::text[], gateway_account = ${g.accountThere}, version = version + 1
+      setting_names = ${arrayLiteral(g.settingNames)}::text[], gateway_account = ${g.accountThere}, key_ending = ${g.keyEnding}, version = version + 1
     where account_id = ${account} and gateway_id = ${g.id}`)
 
 /** Makes a gateway the first choice for these kinds and for no other: another's choices of these kinds end. */

@@ -1,8 +1,10 @@
 import { backgroundContext } from '../../kernel/context.ts'
 import type { Database } from '../../platform/database/database.ts'
+import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { recordRefusal } from './actions.ts'
+import { recordKeyRefused, recordRefusal } from './actions.ts'
 import type { GatewayAdapter, GatewayCall, GatewayRefusal } from './contract.ts'
+import { findGateway } from './queries.ts'
 
 /** Events by which the owner of a gateway learns that it takes nothing of what is sent: nobody who is charged can mend that. */
 
@@ -14,14 +16,31 @@ const REASONS: Readonly<Record<GatewayRefusal['by'], (code: string) => string>> 
 
 const CODE_MAX = 100
 
-/** Returns an adapter whose refused calls become events, each reason once a day. What the call answers is as before. */
-export function recordingRefusals(db: Database, adapter: GatewayAdapter): GatewayAdapter {
-  const note = async (call: GatewayCall, { by, code }: GatewayRefusal) => {
-    const account = await getAccount(db.reader(call.accountId), call.accountId)
-    const { now, today } = call
-    const context = backgroundContext(account, { now, today }, { actor: `gateway ${call.gatewayId}` })
-    const reason = REASONS[by](code.slice(0, CODE_MAX))
-    await db.transaction(account.id, (tx) => recordRefusal(tx, context, call.gatewayId, reason))
+/** Writes the reason for which a gateway takes nothing. */
+export const reasonOf = ({ by, code }: GatewayRefusal): string => REASONS[by](code.slice(0, CODE_MAX))
+
+/**
+ * Returns an adapter whose refused calls become events: each reason once a day, that of a secret key once until it is accepted again. What the call answers is as
+ * before.
+ */
+export function recordingRefusals(
+  { db, envelope }: { db: Database; envelope: Envelope },
+  adapter: GatewayAdapter,
+): GatewayAdapter {
+  const note = async (call: GatewayCall, refused: GatewayRefusal) => {
+    const { accountId, gatewayId: id, now, settings, today } = call
+    const reader = db.reader(accountId)
+    // Most of what a stopped gateway is asked is refused, too.
+    const isKnown = refused.by === 'key' && (await findGateway(reader, accountId, id))?.keyState === 'refused'
+    if (isKnown) return
+    const account = await getAccount(reader, accountId)
+    const context = backgroundContext(account, { now, today }, { actor: `gateway ${id}` })
+    const reason = reasonOf(refused)
+    await db.transaction(account.id, (tx) =>
+      refused.by === 'key' && adapter.secretKey !== undefined
+        ? recordKeyRefused(tx, context, envelope, { id, settings }, reason)
+        : recordRefusal(tx, context, id, reason),
+    )
   }
   const watched =
     (ask: (call: GatewayCall, ...asked: unknown[]) => Promise<unknown>) =>

@@ -32,6 +32,8 @@ test('a test account starts with its sandbox, a live one without a gateway', asy
       isAcceptCC: true,
       isAcceptBankDD: true,
       isEnabled: true,
+      SettingsSet: [],
+      KeyEnding: null,
       isPrimary: false,
       isManualRecon: false,
       isFourEyes: false,
@@ -108,7 +110,7 @@ describe('Settings', () => {
     expect((await stored())?.names).toEqual(['CutOff', 'SubmitDays'])
     expect((await stored())?.settings.toString('latin1')).not.toContain('17:31')
     const events = await client.get('/v1/events')
-    expect((await client.get(path)).text + events.text).not.toMatch(/17:31|Settings/)
+    expect((await client.get(path)).text + events.text).not.toMatch(/17:31|Settings"/)
     expect((await client.put(path, { Settings: { CutOff: null, SubmitDays: null } })).status).toBe(204)
     expect(await stored()).toEqual({ settings: null, names: [] })
   })
@@ -219,10 +221,18 @@ describe('a gateway of type stripe', () => {
   test('takes cards in the currencies of the account, except those that Stripe counts in another unit', async () => {
     const client = await service.newAccount()
     await client.post('/v1/currencies', { CurrencyCode: 'IQD' })
-    const added = await add(client, { Settings: settings() })
+    const added = await add(client, { Settings: settings({ StatementSuffix: 'Box' }) })
     expect([added.status, added.body]).toEqual([
       201,
-      expect.objectContaining({ isEnabled: true, isAcceptCC: true, isAcceptBankDD: false, CurrencyCodes: ['USD'] }),
+      expect.objectContaining({
+        // Nobody answers here whether the key is accepted.
+        isEnabled: false,
+        SettingsSet: ['PublishableKey', 'SecretKey', 'StatementSuffix'],
+        KeyEnding: 'st_1',
+        isAcceptCC: true,
+        isAcceptBankDD: false,
+        CurrencyCodes: ['USD'],
+      }),
     ])
     expect(added.text).not.toMatch(/[rp]k_test/)
     expect(codesOf(await add(client, { Settings: settings(), CurrencyCodes: ['USD', 'UGX'] }))).toEqual([

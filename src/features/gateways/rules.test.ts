@@ -21,6 +21,8 @@ const gateway = (id: bigint, fields: Partial<Gateway> = {}): Gateway => ({
   isOfTestAccount: true,
   heldFor: null,
   releasedAt: null,
+  keyState: null,
+  keyEnding: null,
   accountThere: null,
   version: 1,
   ...fields,

@@ -1,6 +1,6 @@
 import { BANK_KINDS, METHOD_KINDS, type MethodKind } from '../../kernel/rails.ts'
 import { gatewayFactsOf, type GatewayFacts } from './facts.ts'
-import { conflict } from '../../kernel/fault.ts'
+import { conflict, type Fault } from '../../kernel/fault.ts'
 import type { Gateway } from './queries.ts'
 
 /** Which gateway takes what, and which is the first choice. */
@@ -21,15 +21,37 @@ export function currenciesOf({ type, currencies, accountCurrencies }: Gateway): 
   return chosen.filter((code) => !currenciesNot.includes(code))
 }
 
-/** Returns whether everything that the type needs is set. What is set was accepted when it was written. */
-export const isEnabled = (settingNames: readonly string[], { needed }: Pick<GatewayFacts, 'needed'>): boolean =>
+/** Returns whether everything that the type needs is set. */
+const isComplete = (settingNames: readonly string[], { needed }: Pick<GatewayFacts, 'needed'>): boolean =>
   needed.every((name) => settingNames.includes(name))
 
-export const isReady = (gateway: Gateway): boolean =>
-  gateway.isActive && isEnabled(gateway.settingNames, gatewayFactsOf(gateway.type))
+/** Returns whether everything that the type needs is set, and the secret key is accepted, as far as is known. */
+export const isEnabled = ({ keyState, settingNames, type }: Pick<Gateway, 'keyState' | 'settingNames' | 'type'>) =>
+  keyState === null && isComplete(settingNames, gatewayFactsOf(type))
 
-/** Throws a conflict where a gateway is held: no money moves through it. */
-export function refuseHeld({ id, heldFor }: Pick<Gateway, 'id' | 'heldFor'>): void {
+export const isReady = (gateway: Gateway): boolean => gateway.isActive && isEnabled(gateway)
+
+/** Returns whether a gateway is chosen for what is to be collected: what is wanted of one that has stopped waits, and does not go by another. */
+export const isChosen = ({ isActive, settingNames, type }: Gateway): boolean =>
+  isActive && isComplete(settingNames, gatewayFactsOf(type))
+
+/** Returns whether no money moves through a gateway for now, and what is wanted waits: it is held, or its key is not accepted. */
+export const isStopped = ({ heldFor, keyState }: Pick<Gateway, 'heldFor' | 'keyState'>): boolean =>
+  heldFor !== null || keyState !== null
+
+/** Makes the refusal of what needs a secret key that is not accepted. */
+export const keyNotAccepted = ({ id, keyState }: Pick<Gateway, 'id' | 'keyState'>): Fault =>
+  keyState === 'unanswered'
+    ? conflict('key_unanswered', `The gateway ${id} has not answered yet whether it accepts its secret key; try again later.`)
+    : conflict(
+        'key_refused',
+        `The gateway ${id} does not accept its secret key; send another one (PUT /v1/gateways/${id}). It is asked again every hour.`,
+      )
+
+/** Throws a conflict where a gateway is stopped: no money moves through it. */
+export function refuseStopped(gateway: Pick<Gateway, 'id' | 'heldFor' | 'keyState'>): void {
+  const { id, heldFor, keyState } = gateway
+  if (heldFor === null && keyState !== null) throw keyNotAccepted(gateway)
   if (heldFor === null) return
   throw conflict(
     'gateway_held',
@@ -38,7 +60,7 @@ export function refuseHeld({ id, heldFor }: Pick<Gateway, 'id' | 'heldFor'>): vo
 }
 
 /**
- * Returns the account's first choice for a kind: the ready gateway that was made primary for it, else the only one that takes it. A default falls
+ * Returns the account's first choice for a kind: the gateway in use that was made primary for it, else the only one that takes it. A default falls
  * on a gateway only when it takes the currency too; null: any.
  */
 export function primaryGateway(
@@ -46,7 +68,7 @@ export function primaryGateway(
   kind: MethodKind,
   currency: string | null,
 ): Gateway | undefined {
-  const taking = gateways.filter((gateway) => isReady(gateway) && kindsOf(gateway).includes(kind))
+  const taking = gateways.filter((gateway) => isChosen(gateway) && kindsOf(gateway).includes(kind))
   const chosen = taking.find(({ primaryKinds }) => primaryKinds.includes(kind))
   const found = chosen ?? (taking.length === 1 ? taking[0] : undefined)
   return found && (currency === null || currenciesOf(found).includes(currency)) ? found : undefined

@@ -43,8 +43,18 @@ export const gatewayShape = recordShape<Gateway>()('Gateway', {
   isAcceptCC: [outFlag('Whether the gateway charges cards.'), (gateway) => kindsOf(gateway).includes('credit_card')],
   isAcceptBankDD: [outFlag('Whether the gateway debits bank accounts.'), (gateway) => bankKindsOf(gateway).length > 0],
   isEnabled: [
-    outFlag('Whether its Settings are complete, so that it can be used.'),
-    ({ settingNames, type }) => isEnabled(settingNames, gatewayFactsOf(type)),
+    outFlag(
+      'Whether its Settings are complete and the gateway has accepted them, so that it can be used. A gateway that refuses its key, or has not answered yet whether it takes it, is asked again, and what was to be collected waits.',
+    ),
+    isEnabled,
+  ],
+  SettingsSet: [
+    outList(outText(), 'The names of the Settings that are set; their values are never answered.'),
+    ({ settingNames }) => settingNames,
+  ],
+  KeyEnding: [
+    orNull(outText('The last four characters of its secret key. null where it has none.')),
+    ({ keyEnding }) => keyEnding,
   ],
   HeldFor: [
     orNull(
@@ -117,6 +127,8 @@ const computed = [
   'isAcceptCC',
   'isAcceptBankDD',
   'isEnabled',
+  'SettingsSet',
+  'KeyEnding',
   'HeldFor',
   'isManualRecon',
 ]

@@ -12,7 +12,7 @@ import { factsOfCharge, findKnownCharge } from '../gateways/charge-queries.ts'
 import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
-import { refuseHeld } from '../gateways/rules.ts'
+import { refuseStopped } from '../gateways/rules.ts'
 import { addMoneyBack } from '../money/new-money.ts'
 import { sendPaymentHeld } from '../money/payment-queries.ts'
 import { lockedPayment } from '../money/payments.ts'
@@ -83,7 +83,7 @@ export async function beginRefund(
 ): Promise<RefundCall> {
   const amountMinor = amountToRefund(payment, askedMinor, await getLeftOfCharge(tx, payment))
   const gateway = await gatewayOf(tx, deps, payment)
-  refuseHeld(gateway)
+  refuseStopped(gateway)
   const { now, today } = context.moment
   const { customerId, currency } = payment
   const wanted = { paymentId: payment.id, customerId, amountMinor, currency, dated: today, begunAt: now }

@@ -3,6 +3,7 @@ import { amountText } from '../../kernel/currencies.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Gateway } from '../gateways/queries.ts'
+import { isStopped } from '../gateways/rules.ts'
 import type { Payment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
 import type { PaymentRefund } from './queries.ts'
@@ -29,13 +30,14 @@ export const firstAskAt = (begunAt: Instant): Instant => after(begunAt, FIRST_AS
 /** Returns when it is asked again: after a minute, five, thirty, then every hour. */
 export const nextAskAt = (now: Instant, asks: number): Instant => after(now, ASKS_AFTER_MS[asks] ?? HOUR_MS)
 
-/** Returns true while a refund that surely never reached its gateway is still sent. Rule: a hold of the gateway takes nothing of that time. */
+/** Returns true while a refund that surely never reached its gateway is still sent. Rule: a gateway that has stopped takes nothing of that time. */
 export const isSent = (
   { begunAt }: PaymentRefund,
-  { heldFor, releasedAt }: Pick<Gateway, 'heldFor' | 'releasedAt'>,
+  gateway: Pick<Gateway, 'heldFor' | 'keyState' | 'releasedAt'>,
   now: Instant,
 ): boolean =>
-  heldFor !== null || Date.parse(now) < Math.max(Date.parse(begunAt), Date.parse(releasedAt ?? begunAt)) + SENDING_MS
+  isStopped(gateway) ||
+  Date.parse(now) < Math.max(Date.parse(begunAt), Date.parse(gateway.releasedAt ?? begunAt)) + SENDING_MS
 
 /**
  * Returns the amount to refund. Rule: up to the unallocated part of a payment that a gateway processed and that was received, and no more than

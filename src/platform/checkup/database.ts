@@ -29,6 +29,7 @@ import { checkCluster } from './cluster.ts'
 import { checkCountries } from './countries.ts'
 import { broken, doubtful, fine, type Finding } from './finding.ts'
 import { checkFailover } from './failovers.ts'
+import { checkGatewayKeys } from './gateway-keys.ts'
 import { checkHolds } from './holds.ts'
 import { checkStandbys } from './standbys.ts'
 import { checkProcesses } from './processes.ts'
@@ -245,6 +246,7 @@ async function checkAccounts(client: pg.Client, server: Server, isOurs: boolean)
     ...(await checkFilesToSendAgain(client, server)),
     ...(isOurs ? await checkBatches(client, new Date().toISOString()) : []),
     ...(isOurs ? await checkHolds(client) : []),
+    ...(isOurs ? await checkGatewayKeys(client) : []),
     ...(isOurs ? await checkCountries(client) : []),
   ]
 }
