@@ -270,7 +270,9 @@ describe('what happens at Stripe after a charge', () => {
 async function askAboutKeys({ client }: { client: TestClient }, isLater = true) {
   if (isLater)
     await service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`update gateways set key_ask_at = moment() where account_id = ${client.id} and key_ask_at is not null`),
+      tx.rows(
+        sql`update gateways set key_ask_at = moment() where account_id = ${client.id} and key_ask_at is not null`,
+      ),
     )
   const duty = { db: service.db, log: pino({ level: 'silent' }), realClock: Date.now }
   await keysDuty(service.calling).run(duty, () => {})
@@ -307,7 +309,9 @@ describe('a key that Stripe does not accept', () => {
     await askAboutKeys(at)
     expect(await doctorOf(gatewayID)).toMatchObject({
       state: 'warn',
-      text: expect.stringMatching(/^gateway \d+ of account \d+ \(stripe\) has keys of the test mode, of acct_\w+, which it does not accept: /),
+      text: expect.stringMatching(
+        /^gateway \d+ of account \d+ \(stripe\) has keys of the test mode, of acct_\w+, which it does not accept: /,
+      ),
     })
     const told = (await client.get('/v1/events?type=gateway.refused')).body
     expect(told).toMatchObject([

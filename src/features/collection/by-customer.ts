@@ -82,8 +82,7 @@ const methodOf = async (tx: Transaction, id: Id) => {
   return method
 }
 
-const isHeld = (found: { gateway: Gateway } | undefined): boolean =>
-  found !== undefined && isStopped(found.gateway)
+const isHeld = (found: { gateway: Gateway } | undefined): boolean => found !== undefined && isStopped(found.gateway)
 
 /** Finds how an invoice can be paid by its customer; undefined where nothing of it is open. */
 export async function findPaying(

@@ -147,7 +147,9 @@ export async function editGateway(
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
   const input = gatewayFromWire(body, present.type, present)
-  const stored = body.Settings ? await editedSettings(tx, envelope, present, body.Settings, asked) : { ...present, isNewKey: false }
+  const stored = body.Settings
+    ? await editedSettings(tx, envelope, present, body.Settings, asked)
+    : { ...present, isNewKey: false }
   const { settings, settingNames, accountThere, keyEnding, isNewKey } = stored
   await updateGateway(tx, tx.account, { ...input, settings, settingNames, accountThere, keyEnding, id: present.id })
   const isAcceptedAgain = await noteAnswer(tx, present.id, { isNewKey, version: present.version, asked })
@@ -255,7 +257,11 @@ export async function recordKeyRefused(
   const { type } = gateway
   if (keyIn(type, openSettings(envelope, tx.account, gateway)) !== keyIn(type, called.settings)) return
   if ((await noteKeyRefused(tx, gateway.id)).length === 0) return
-  await recordChange(tx, context, gatewayKind, { type: 'gateway.refused', row: { ...gateway, keyState: 'refused' }, reason })
+  await recordChange(tx, context, gatewayKind, {
+    type: 'gateway.refused',
+    row: { ...gateway, keyState: 'refused' },
+    reason,
+  })
 }
 
 /** Records that a gateway accepts its secret key, which it did not before, or had not answered about. Nothing where it is another gateway by now. */

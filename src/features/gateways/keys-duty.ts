@@ -32,7 +32,10 @@ export function keysDuty(about: GatewayDeps): Duty {
         goOn()
         await askAgain({ ...about, db }, due, realClock).catch((error: unknown) => {
           passOnOutage(error)
-          log.error({ err: errorFacts(error), account: String(due.account) }, 'a gateway could not be asked about its key')
+          log.error(
+            { err: errorFacts(error), account: String(due.account) },
+            'a gateway could not be asked about its key',
+          )
         })
       })
       return begun < KEYS_A_LOOK ? undefined : 'again'

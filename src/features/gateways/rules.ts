@@ -42,7 +42,10 @@ export const isStopped = ({ heldFor, keyState }: Pick<Gateway, 'heldFor' | 'keyS
 /** Makes the refusal of what needs a secret key that is not accepted. */
 export const keyNotAccepted = ({ id, keyState }: Pick<Gateway, 'id' | 'keyState'>): Fault =>
   keyState === 'unanswered'
-    ? conflict('key_unanswered', `The gateway ${id} has not answered yet whether it accepts its secret key; try again later.`)
+    ? conflict(
+        'key_unanswered',
+        `The gateway ${id} has not answered yet whether it accepts its secret key; try again later.`,
+      )
     : conflict(
         'key_refused',
         `The gateway ${id} does not accept its secret key; send another one (PUT /v1/gateways/${id}). It is asked again every hour.`,

@@ -33,6 +33,9 @@ function findingOf({ id, account, type, mode, there, state, reportedAt, reported
       `${keys}, ${whose}, which ${state === 'refused' ? 'it does not accept' : 'it has not answered about yet'}: no money moves through it`,
       `it is asked again; otherwise send another key: PUT /v1/gateways/${id}`,
     )
-  const last = reportedAt === null ? 'nothing was reported yet' : `the last report came ${reportedAt.toISOString()} by ${reportedBy}`
+  const last =
+    reportedAt === null
+      ? 'nothing was reported yet'
+      : `the last report came ${reportedAt.toISOString()} by ${reportedBy}`
   return fine('gateways', `${keys}, ${whose}; ${last}`)
 }
