@@ -5,9 +5,9 @@
 
 alter table gateways add column key_state text, add column key_asks integer not null default 0, add column key_ask_at timestamp with time zone,
   add column key_ending text, add column reported_at timestamp with time zone, add column reported_by text;
-comment on column gateways.key_state is 'refused: its secret key is not accepted; unanswered: nobody has said yet whether it is. Null: it is accepted, or there is none.';
+comment on column gateways.key_state is 'refused: its secret key is not accepted, unanswered: nobody has said yet whether it is. Null: it is accepted, or there is none.';
 comment on column gateways.key_asks is 'How often it was asked again about its key since then.';
-comment on column gateways.reported_by is 'webhook: a request of the gateway; polling: it was asked.';
+comment on column gateways.reported_by is 'webhook: a request of the gateway, polling: it was asked.';
 
 -- Lists the gateways that are to be asked about their keys, of all accounts.
 create function list_gateway_keys_to_ask()

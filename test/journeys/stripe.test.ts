@@ -278,7 +278,7 @@ async function askAboutKeys({ client }: { client: TestClient }, isLater = true) 
   await keysDuty(service.calling).run(duty, () => {})
 }
 
-/** What the doctor says of a gateway. */
+/** Finds the line of the doctor about a gateway. */
 async function doctorOf(gatewayID: number) {
   const client = new pg.Client({ ...service.connection })
   await client.connect()

@@ -60,7 +60,7 @@ function sealedSettings(
   return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames, keyEnding }
 }
 
-/** Characters of a secret key by which a person tells it from another. */
+/** Last characters of a secret key, by which a person knows which one it is. */
 const ENDING = 4
 
 /** Returns the secret key of Settings; undefined where there is none. */
