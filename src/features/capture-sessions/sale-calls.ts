@@ -114,8 +114,10 @@ async function refundSale(deps: SaleDeps, context: RequestContext, sale: Sale): 
 
 /** Occasion on which a sale is taken up again. */
 export interface Resuming {
-  /** Its wait need not be over. */
+  /** Its wait need not be over, and the time in which its customer may confirm it counts as over. */
   isAll?: boolean
+  /** A report has woken it: its wait need not be over, and a customer keeps the time to confirm it. */
+  isWoken?: boolean
   /** Somebody is at its page. */
   answering?: Answering
 }
@@ -125,10 +127,11 @@ export async function resumeSale(
   deps: SaleDeps,
   context: RequestContext,
   chargeId: Id,
-  { isAll = false, answering }: Resuming = {},
+  { isAll = false, isWoken = false, answering }: Resuming = {},
 ): Promise<SaleResult | 'given_back' | undefined> {
   const { account, moment } = context
-  const sale = await deps.db.transaction(account.id, (tx) => claimSale(tx, chargeId, isAll || answering !== undefined))
+  const isAtOnce = isAll || isWoken || answering !== undefined
+  const sale = await deps.db.transaction(account.id, (tx) => claimSale(tx, chargeId, isAtOnce))
   if (!sale) return undefined
   if (sale.refundState === 'open') {
     const outcome = await refundSale(deps, context, sale)

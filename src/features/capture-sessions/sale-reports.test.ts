@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startTestService, type TestClient } from '../../../test/support/app.ts'
 import { addCustomer, moveTo } from '../../../test/support/shop.ts'
-import { sql } from '../../platform/database/sql.ts'
+import { fragment, sql } from '../../platform/database/sql.ts'
 import { keptReports, report, workAt } from '../gateway-reports/reports.testing.ts'
 import type { GatewayAdapter, Outcome } from '../gateways/contract.ts'
 import { CARD, complete, sendSale } from './capture.testing.ts'
@@ -103,6 +103,54 @@ describe('a gateway that finds otherwise later', () => {
     expect(await eventsOf(client, 'capture_session.expired')).toEqual([])
     expect(await differences(client)).toEqual([])
   })
+})
+
+test('on real time a report wakes an open sale: not while somebody is at it, and one that its customer may confirm is left to them', async () => {
+  const adapters = service.calling.adapters as Map<string, GatewayAdapter>
+  const sandbox = adapters.get('sandbox') as GatewayAdapter
+  onTestFinished(() => void adapters.set('sandbox', sandbox))
+  const calls: string[] = []
+  let outcome: Outcome = { kind: 'unknown' }
+  adapters.set('sandbox', {
+    ...sandbox,
+    charge: async () => outcome,
+    askCharge: async () => {
+      calls.push('asked')
+      return { outcome, changes: [] } as never
+    },
+    cancelCharge: async () => {
+      calls.push('cancelled')
+      return outcome
+    },
+  })
+  const client = await service.newAccount({ clockAt: null })
+  const [gateway] = (await client.get('/v1/gateways')).body
+  const { read } = await sendSale(service, client, APPROVED)
+  const change = (assignments: ReturnType<typeof fragment>) =>
+    service.db.transaction(client.id, (tx) =>
+      tx.rows<{ id: bigint; minutesLeft: number }>(sql`
+        update capture_sales set ${assignments} where account_id = ${client.id}
+        returning charge_id as "id", (extract(epoch from next_ask_at - now()) / 60)::float8 as "minutesLeft"`),
+    )
+  const [sale] = await change(
+    fragment`leased_until = now() + interval '1 minute', next_ask_at = now() + interval '20 minutes'`,
+  )
+  await report(service, { client, ...gateway }, { id: 'r-1', about: 'charge', reference: String(sale?.id) })
+  const woken = async () => {
+    await workAt(service, client)
+    return [calls.splice(0), (await read()).State]
+  }
+  expect(await woken()).toEqual([[], 'open'])
+  outcome = { kind: 'requires_action', gatewayReference: 'pi_1', url: null }
+  await change(fragment`leased_until = null, confirm_by = now() + interval '20 minutes'`)
+  expect(await woken()).toEqual([['asked'], 'open'])
+  const [{ minutesLeft } = { minutesLeft: 0 }] = await change(fragment`asks = asks`)
+  expect(minutesLeft).toBeGreaterThan(15)
+  expect(minutesLeft).toBeLessThanOrEqual(20)
+  outcome = { kind: 'succeeded', gatewayReference: 'pi_1', on: '2027-01-01' }
+  expect(await woken()).toEqual([['asked'], 'captured'])
+  expect(await keptReports(service, client)).toMatchObject([{ isFinished: false, reason: null }])
+  expect(await differences(client)).toEqual([])
 })
 
 describe('an answer about another', () => {

@@ -3,11 +3,17 @@ import type { Id } from '../../kernel/ids.ts'
 import { askGateway } from '../gateways/call.ts'
 import type { NotSent, Unknown } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import type { SaleDeps } from './sale-calls.ts'
+import { resumeSale, type SaleDeps } from './sale-calls.ts'
 import { chargeOfSale, findSale, refundOfSale, type Sale } from './sale-queries.ts'
 import { failGivingBack, finishSale } from './sales.ts'
 
-/** Reports of gateways about sales whose outcome was known: the gateway is asked whether it is another now. */
+/** Reports of gateways about sales: one that is open is asked about at once, any other whether its outcome is another now. */
+
+/** Asks about an open sale, unless somebody is at it. Returns true where it was not charged: nothing of it is to come. */
+export async function wakeSale(deps: SaleDeps, context: RequestContext, chargeId: Id): Promise<boolean> {
+  const result = await resumeSale(deps, context, chargeId, { isWoken: true })
+  return result === 'declined' || result === 'no_answer'
+}
 
 /** Result of asking: the gateway's answer where that leaves open what was asked. */
 export type SaleAsked = 'applied' | Unknown | NotSent

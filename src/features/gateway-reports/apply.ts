@@ -10,7 +10,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { CapturedDeps } from '../capture-sessions/captured.ts'
 import { findSale, findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
-import { askEndedSale, askSaleRefund, type SaleAsked } from '../capture-sessions/sale-reports.ts'
+import { askEndedSale, askSaleRefund, type SaleAsked, wakeSale } from '../capture-sessions/sale-reports.ts'
 import { afterMethodOfCustomer } from '../collection/actions.ts'
 import { resumeTry } from '../collection/calls.ts'
 import { findTry } from '../collection/try-queries.ts'
@@ -129,6 +129,7 @@ async function chargeReported(
   if (charge.kind === 'sale') {
     const sold = await findSoldCharge(reader, account.id, gateway.id, id)
     // Rule: the charge of a capture session waits until a customer has it; what it is after it was found not made goes back.
+    if (sold?.isOpen) return (await wakeSale(deps, context, id)) ? APPLIED : WAITS
     if (sold && sold.paymentId === null)
       return sold.isWaiting ? WAITS : verdictOf(deps, context, gateway, await askEndedSale(deps, context, gateway, id))
   }

@@ -140,12 +140,12 @@ export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id
     values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId},
       ${change.why?.class ?? null}, ${change.why?.code ?? null}, ${change.why?.message ?? null})`)
 
-/** Finds the charge of a capture session by its reference: the payment that it is, and whether it can still become one. */
+/** Finds the charge of a capture session by its reference: the payment that it is, whether its outcome is open, and whether it can still become a payment. */
 export const findSoldCharge = (db: Queryable, account: AccountId, gatewayId: Id, chargeId: Id) =>
-  db.first<{ paymentId: Id | null; isWaiting: boolean }>(sql`
+  db.first<{ paymentId: Id | null; isOpen: boolean; isWaiting: boolean }>(sql`
     select (select min(payment_id) from payments
              where account_id = ${account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}) as "paymentId",
-           c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
+           c.state = 'open' as "isOpen", c.state = 'open' or (c.state = 'charged' and c.refund_state is distinct from 'made') as "isWaiting"
       from capture_sales c where c.account_id = ${account} and c.gateway_id = ${gatewayId} and c.charge_id = ${chargeId}`)
 
 /** Finds the payment that a charge was first. */
