@@ -1257,6 +1257,8 @@ create table gateways (
   key_ending text,
   reported_at timestamp with time zone,
   reported_by text,
+  reports_since timestamp with time zone,
+  reports_read_at timestamp with time zone,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
@@ -4243,6 +4245,24 @@ end $function$
 ;
 revoke all on function list_gateway_keys_to_ask from public;
 grant execute on function list_gateway_keys_to_ask to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_gateway_report_ages(types text[])
+ RETURNS TABLE(type text, seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select g.type, max(extract(epoch from clock_timestamp() - g.reports_read_at))::double precision
+      from gateways g join accounts a on a.account_id = g.account_id
+     where g.is_active and a.clock_at is null and g.reports_read_at is not null and g.type = any(types)
+     group by g.type;
+end $function$
+;
+revoke all on function list_gateway_report_ages from public;
+grant execute on function list_gateway_report_ages to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_gateways_to_poll(types text[])
  RETURNS TABLE(account_id bigint, gateway_id bigint)

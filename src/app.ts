@@ -29,7 +29,8 @@ import { glyphWarningsOfInvoice } from './features/documents/glyphs.ts'
 import { stopPages } from './features/reminders/page.ts'
 import { documentOperations } from './features/documents/routes.ts'
 import type { Adapters } from './features/gateways/contract.ts'
-import { listHoldFigures } from './features/gateways/queries.ts'
+import { listingTypes } from './features/gateway-reports/poll.ts'
+import { listHoldFigures, listReportAges } from './features/gateways/queries.ts'
 import { reportIntake } from './features/gateway-reports/routes.ts'
 import { gatewayOperations } from './features/gateways/routes.ts'
 import { refundOperations } from './features/refunds/routes.ts'
@@ -345,7 +346,7 @@ const contextsOf =
   })
 
 /** Reads the figures that /metrics shows of the database. */
-async function allFigures(db: Database, realClock: RealClock) {
+async function allFigures({ db, realClock, adapters }: Pick<AppDeps, 'db' | 'realClock' | 'adapters'>) {
   const unscoped: Database['unscoped'] = {
     ...db.unscoped,
     rows: (statement) => db.unscoped.rows(statement, FIGURES_ANSWER_MS),
@@ -355,6 +356,7 @@ async function allFigures(db: Database, realClock: RealClock) {
     ...(await listVerificationFigures(unscoped)),
     ...(await listBatchFigures(unscoped, instantOf(realClock()))),
     ...(await listHoldFigures(unscoped)),
+    ...(await listReportAges(unscoped, listingTypes({ adapters }))),
     ...(await listReplicationFigures(unscoped)),
     ...(await listWebhookFigures(unscoped, instantOf(realClock()))),
     ...(await listLongFigures(unscoped)),
@@ -363,9 +365,11 @@ async function allFigures(db: Database, realClock: RealClock) {
 }
 
 /** Makes the figures of /metrics, with the age of the newest nightly copy where any are made. */
-function metricsOf({ db, realClock, settings: { backupDir, version } }: AppDeps, clock: SteadyClock): Metrics {
+function metricsOf(deps: AppDeps, clock: SteadyClock): Metrics {
+  const { db, realClock } = deps
+  const { backupDir, version } = deps.settings
   const copyAge = backupDir === undefined ? {} : { readCopyAge: () => newestCopyAge(backupDir, realClock()) }
-  return makeMetrics({ db, readFigures: () => allFigures(db, realClock), ...copyAge, clock, version })
+  return makeMetrics({ db, readFigures: () => allFigures(deps), ...copyAge, clock, version })
 }
 
 /** Makes what finds callers and counts their requests. */

@@ -152,6 +152,11 @@ const SHOWN_FIGURES: Record<
     label: 'reason',
     always: ['restore', 'import', 'failover', 'by_hand'],
   },
+  gateway_report_age: {
+    metric: 'perennial_gateway_report_age_seconds',
+    help: 'How long ago the reports of a gateway were read to their end, of the one that waits longest, of accounts on real time',
+    label: 'type',
+  },
   gateway_reports_waiting: {
     metric: 'perennial_gateway_reports_waiting',
     help: 'Reports of gateways that are not applied, of accounts on real time; 10000 means that many or more',

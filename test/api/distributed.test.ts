@@ -115,6 +115,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_failover_notes: 'the command line lists what a failover has lost, of all accounts',
   list_failover_numbers: 'numbers are raised, account by account, where a failover has lost some',
   list_gateway_keys_to_ask: 'the worker asks which keys gateways have not accepted',
+  list_gateway_report_ages: 'the metrics of the deployment',
   list_gateways_to_poll: 'the worker asks which gateways have not been asked for their reports',
   list_gateways_with_keys: 'the doctor lists the gateways with keys',
   list_held_gateways: 'the command line and the doctor list the gateways that are held',

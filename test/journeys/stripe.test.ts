@@ -257,6 +257,27 @@ describe('what happens at Stripe after a charge', () => {
     )
   })
 
+  test('is found without any request of it as the clock moves, as often as it does', async () => {
+    const { stripe, client, invoiceID, read, intent } = await charged()
+    const moveBy = async (seconds: number) => {
+      const { Now } = (await client.get('/v1/clock')).body
+      const moved = await client.put('/v1/clock', { Now: new Date(Date.parse(Now) + seconds * 1000).toISOString() })
+      expect(moved.status, moved.text).toBe(200)
+    }
+    await moveBy(1)
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    const { id } = stripe.console.dispute(intent)
+    await moveBy(1)
+    expect(await read(invoiceID)).toMatchObject({ TotalActualPaid: 0 })
+    stripe.console.win(id)
+    await moveBy(40 * 86_400)
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    const looks = simulator.sent.filter(
+      ({ call, headers }) => call === 'GET /v1/events' && headers.authorization === `Bearer ${stripe.secretKey}`,
+    )
+    expect(looks).toHaveLength(3)
+  })
+
   test('a webhook that another secret signed is refused', async () => {
     const { client, gatewayID } = await charged()
     const { GatewayToken } = (await client.get(`/v1/gateways/${gatewayID}`)).body

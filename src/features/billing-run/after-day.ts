@@ -17,6 +17,8 @@ export interface AfterDay {
   /** Finds the first day after another, up to a last one, that has such work. */
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
   work(db: Database, account: Account, moment: Moment, actor: string): Promise<TryTotals>
+  /** What is done once, as a clock begins to move; left out: nothing. */
+  begin?(db: Database, account: Account, moment: Moment): Promise<void>
 }
 
 /** Joins several kinds of such work: each day they are done one after the other. */
@@ -35,5 +37,8 @@ export const inTurn = (parts: readonly AfterDay[]): AfterDay => ({
       totals.unknown += done.unknown
     }
     return totals
+  },
+  async begin(db, account, moment) {
+    for (const part of parts) await part.begin?.(db, account, moment)
   },
 })

@@ -135,6 +135,7 @@ async function liveThrough(deps: RunDeps, wish: ClockWish, begun: Begun): Promis
   let moment: Moment | undefined = today < target ? { today, now: from, isPassing: true } : momentOn(target)
   let reached = today
   try {
+    if (moment) await deps.afterDay?.begin?.(deps.db, account, moment)
     while (moment) {
       await setClock(deps, begun, moment.now)
       reached = moment.today

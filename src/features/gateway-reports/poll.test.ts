@@ -9,7 +9,8 @@ import { chargedPayment } from '../refunds/charged.testing.ts'
 import { pollDuty, pollGateway } from './poll.ts'
 import { keptReports, report } from './reports.testing.ts'
 
-const service = await startTestService()
+let nowMs = 0
+const service = await startTestService({ clock: () => nowMs })
 const sandbox = service.calling.adapters.get('sandbox') as GatewayAdapter
 
 const write = ({ id }: TestClient, statement: ReturnType<typeof sql>) =>
@@ -77,4 +78,40 @@ test('the duty asks gateways of accounts on real time alone', async () => {
   await duty.run({ db: service.db, log: pino({ level: 'silent' }), realClock: Date.now }, () => {})
   expect(asked).toContain(real.id)
   expect(asked).not.toContain(client.id)
+})
+
+test('the age of what was read is that of the gateway that waits longest, of those that are enabled, by type', async () => {
+  const ages = async () => {
+    nowMs += 10_000
+    const { text } = await service.anonymous.get('/metrics')
+    return text.split('\n').filter((line) => line.startsWith('perennial_gateway_report_age_seconds{'))
+  }
+  const client = await service.newAccount({ clockAt: null })
+  const other = await service.newAccount({ clockAt: null })
+  const [{ gatewayID }] = (await client.get('/v1/gateways')).body
+  const listed =
+    (isMore: boolean, cursor = 'c'): GatewayAdapter['listReports'] =>
+    async () => ({ kind: 'listed', reports: [], cursor, isMore })
+  const readAgo = (age: string) =>
+    write(
+      client,
+      sql`update gateways set reports_asked_at = null, reports_read_at = now() - ${age}::interval where account_id = ${client.id}`,
+    )
+  const age = async () => Number((await ages())[0]?.split(' ')[1])
+  await poll(other, (await other.get('/v1/gateways')).body[0].gatewayID, { listReports: listed(false) })
+  await poll(client, gatewayID, { listReports: listed(false) })
+  expect(await age()).toBeLessThan(30)
+  await readAgo('2 hours')
+  await poll(client, gatewayID, { listReports: async () => ({ kind: 'unknown' }) })
+  expect(await ages()).toEqual([
+    expect.stringMatching(/^perennial_gateway_report_age_seconds\{type="sandbox"\} 72\d\d/),
+  ])
+  await isDue(client)
+  await poll(client, gatewayID, { listReports: listed(false) })
+  expect(await age()).toBeLessThan(30)
+  await readAgo('2 hours')
+  await client.put(`/v1/gateways/${gatewayID}`, { isActive: false })
+  await poll(client, gatewayID)
+  await client.put(`/v1/gateways/${gatewayID}`, { isActive: true })
+  expect(await age()).toBeLessThan(30)
 })

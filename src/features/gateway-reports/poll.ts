@@ -9,7 +9,8 @@ import { errorFacts } from '../../platform/error-facts.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { ReportsListed, Unknown, NotSent } from '../gateways/contract.ts'
-import { claimPoll, findGateway, noteCursor } from '../gateways/queries.ts'
+import type { GatewayType } from '../gateways/facts.ts'
+import { claimPoll, findGateway, listAllGateways, noteCursor } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
 import { listGatewaysToPoll } from './queries.ts'
 import { keepReports } from './receive.ts'
@@ -24,6 +25,10 @@ const LOOKS_MAX = 20
 
 type PollDeps = GatewayDeps & { db: Database; realClock: RealClock }
 
+/** Returns the types of gateways that can be asked for their reports. */
+export const listingTypes = ({ adapters }: Pick<GatewayDeps, 'adapters'>): GatewayType[] =>
+  [...adapters.values()].filter(({ listReports }) => listReports).map(({ type }) => type)
+
 /** Asks the gateways of accounts on real time every five minutes, whichever process does. */
 export function pollDuty(about: GatewayDeps): Duty {
   const atWork = new AccountWork(ACCOUNTS_AT_ONCE)
@@ -32,7 +37,7 @@ export function pollDuty(about: GatewayDeps): Duty {
     everyMs: LOOK_EVERY_MS,
     overlaps: true,
     run: async ({ db, log, realClock }, goOn) => {
-      const types = [...about.adapters.values()].filter(({ listReports }) => listReports).map(({ type }) => type)
+      const types = listingTypes(about)
       const found = types.length === 0 ? [] : await listGatewaysToPoll(db.unscoped, types)
       const begun = await atWork.each(found, async ({ account: accountId, id }) => {
         goOn()
@@ -53,17 +58,36 @@ export function pollDuty(about: GatewayDeps): Duty {
 }
 
 /**
+ * Asks the gateways of an account whose clock begins to move, at once. The sandbox sends its reports as the clock moves, so it need not be asked. One that does
+ * not answer stops no clock.
+ */
+export async function pollForMove(deps: PollDeps, account: Account, moment: Moment): Promise<void> {
+  const types = new Set<GatewayType>(listingTypes(deps).filter((type) => type !== 'sandbox'))
+  if (types.size === 0) return
+  for (const { id, type } of await listAllGateways(deps.db.reader(account.id), account.id))
+    if (types.has(type)) await pollGateway(deps, account, moment, id, { isNow: true })
+}
+
+/**
  * Keeps what a gateway has to report since it was asked last; nothing where another process asks, or it is not enabled. Reports and the place up to which
  * they were read are written together, so that none is missed by whoever dies, and one that is found twice is one.
  */
-export async function pollGateway(deps: PollDeps, account: Account, moment: Moment, id: Id): Promise<void> {
+export async function pollGateway(
+  deps: PollDeps,
+  account: Account,
+  moment: Moment,
+  id: Id,
+  { isNow = false } = {},
+): Promise<void> {
   const { db } = deps
-  const from = await db.transaction(account.id, (tx) => claimPoll(tx, id))
-  const gateway = from && (await findGateway(db.reader(account.id), account.id, id))
-  if (!from || !gateway || !isReady(gateway)) return
+  const gateway = await findGateway(db.reader(account.id), account.id, id)
+  if (!gateway) return
+  const isAsked = isReady(gateway)
+  const from = await db.transaction(account.id, (tx) => claimPoll(tx, id, { isNow, isReady: isAsked }))
+  if (!from || !isAsked) return
   let { cursor } = from
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-    const since = { cursor, since: from.createdAt }
+    const since = { ...from, cursor }
     const listed = await askGateway<ReportsListed | Unknown | NotSent>(
       deps,
       { account, moment },
@@ -71,13 +95,14 @@ export async function pollGateway(deps: PollDeps, account: Account, moment: Mome
       async (adapter, call) => (await adapter.listReports?.(call, since)) ?? { kind: 'unknown' },
     )
     if (listed.kind !== 'listed') return
-    const { cursor: next } = listed
+    const { cursor: next, isMore } = listed
+    const isEnd = !isMore || next === cursor
     const now = instantOf(deps.realClock())
     await keepReports(db, { account: account.id, gatewayId: id, realNow: now }, listed.reports, {
       way: 'polling',
-      also: (tx) => noteCursor(tx, id, next),
+      also: (tx) => noteCursor(tx, id, next, isEnd),
     })
-    if (!listed.isMore || next === cursor) return
+    if (isEnd) return
     cursor = next
   }
 }

@@ -10,6 +10,7 @@ import { getAccount } from '../accounts/queries.ts'
 import type { AfterDay } from '../billing-run/after-day.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { applyReport, reportContext, type ReportDeps } from './apply.ts'
+import { pollForMove } from './poll.ts'
 import {
   claimReport,
   finishReport,
@@ -135,4 +136,5 @@ export const reportsOfDay = (deps: Omit<ReportDeps, 'db'>): AfterDay => ({
     await workReports({ ...deps, db }, account, moment)
     return { collected: 0, declined: 0, unknown: 0 }
   },
+  begin: (db, account, moment) => pollForMove({ ...deps, db }, account, moment),
 })

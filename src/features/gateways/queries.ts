@@ -242,9 +242,9 @@ export const insertGateway = (
 ) =>
   tx.rows(sql`
     insert into gateways (account_id, gateway_id, type, name, friendly_name, is_active, is_four_eyes, currencies, debit_methods, settings,
-      setting_names, gateway_account, key_ending, created_at)
+      setting_names, gateway_account, key_ending, created_at, reports_since)
     values (${account}, ${g.id}, ${g.type}, ${g.name}, ${g.friendlyName}, ${g.isActive}, ${g.isFourEyes}, ${list(g.currencies)}::text[],
-      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${g.accountThere}, ${g.keyEnding}, ${createdAt})`)
+      ${list(g.debitMethods)}::text[], ${g.settings}, ${arrayLiteral(g.settingNames)}::text[], ${g.accountThere}, ${g.keyEnding}, ${createdAt}, moment())`)
 
 export const updateGateway = (
   tx: Transaction,
@@ -272,18 +272,40 @@ export async function replacePrimaries(
     on conflict (account_id, kind) do update set gateway_id = excluded.gateway_id returning 1`)
 }
 
-/** Claims the asking of a gateway for its reports: nobody else asks for five minutes. Returns the place to read on from; undefined where another has it. */
-export const claimPoll = (tx: Transaction, gatewayId: Id) =>
-  tx.first<{ cursor: string | null; createdAt: Instant }>(sql`
-    update gateways set reports_asked_at = moment()
+/**
+ * Claims the asking of a gateway for its reports: nobody else asks for five minutes. Returns the place to read on from; undefined where another has it.
+ * `isNow`: whoever moves the clock holds the account, and asks at once. One that is not ready is not asked, and has no age of its reports.
+ */
+export async function claimPoll(
+  tx: Transaction,
+  gatewayId: Id,
+  { isNow, isReady }: { isNow: boolean; isReady: boolean },
+) {
+  const claimed = await tx.first<{ cursor: string | null; since: Instant; isUnread: boolean }>(sql`
+    update gateways set reports_asked_at = moment() ${isReady ? fragment`` : fragment`, reports_read_at = null`}
      where account_id = ${tx.account} and gateway_id = ${gatewayId}
-       and (reports_asked_at is null or reports_asked_at <= moment('-5 minutes') or reports_asked_at > moment('10 minutes'))
- returning report_cursor as "cursor", created_at as "createdAt"`)
+       and (${isNow}::boolean
+            or reports_asked_at is null or reports_asked_at <= moment('-5 minutes') or reports_asked_at > moment('10 minutes'))
+ returning report_cursor as "cursor", coalesce(reports_since, created_at) as "since", reports_read_at is null as "isUnread"`)
+  if (claimed?.isUnread && isReady) await tx.rows(noteRead(tx, gatewayId))
+  return claimed
+}
 
-export const noteCursor = (tx: Transaction, gatewayId: Id, cursor: string) =>
-  tx.rows(
+const noteRead = (tx: Transaction, gatewayId: Id) => sql`
+  update gateways set reports_read_at = moment() where account_id = ${tx.account} and gateway_id = ${gatewayId}`
+
+/** Notes how far the reports of a gateway were read; `isEnd`: there are no more. */
+export async function noteCursor(tx: Transaction, gatewayId: Id, cursor: string, isEnd: boolean): Promise<void> {
+  await tx.rows(
     sql`update gateways set report_cursor = ${cursor} where account_id = ${tx.account} and gateway_id = ${gatewayId}`,
   )
+  if (isEnd) await tx.rows(noteRead(tx, gatewayId))
+}
+
+/** Lists by type how long ago the reports of a gateway were read, of the one that waits longest, for /metrics. */
+export const listReportAges = (db: Database['unscoped'], types: readonly GatewayType[]) =>
+  db.rows<Figure>(sql`
+    select 'gateway_report_age' as name, type as label, seconds as value from list_gateway_report_ages(${arrayLiteral(types)}::text[])`)
 
 export const deleteGateway = (tx: Transaction, account: AccountId, id: Id) =>
   tx.rows(sql`delete from gateways where account_id = ${account} and gateway_id = ${id}`)
