@@ -2,8 +2,8 @@
 -- How long ago the reports of gateways were read to their end, for metrics; and from when on, by real time, a new gateway has any.
 
 alter table gateways add column reports_since timestamp with time zone, add column reports_read_at timestamp with time zone;
-comment on column gateways.reports_since is 'When the gateway was made, by real time; null in rows from before: by the clock of its account, in created_at.';
-comment on column gateways.reports_read_at is 'When its reports were last read to their end, or first asked for; null while it is not enabled.';
+comment on column gateways.reports_since is 'When the gateway was made, by real time. Null: a row from before, which has that in created_at, by the clock of its account.';
+comment on column gateways.reports_read_at is 'When its reports were last read to their end, or first asked for. Null: it is not enabled.';
 
 -- Lists by type how long ago the reports of the gateway that waits longest were read, in seconds, of accounts that follow real time.
 create function list_gateway_report_ages(types text[])

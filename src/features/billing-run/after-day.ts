@@ -17,7 +17,7 @@ export interface AfterDay {
   /** Finds the first day after another, up to a last one, that has such work. */
   findAfter(db: Queryable, account: AccountId, day: IsoDate, until: IsoDate): Promise<IsoDate | null>
   work(db: Database, account: Account, moment: Moment, actor: string): Promise<TryTotals>
-  /** What is done once, as a clock begins to move; left out: nothing. */
+  /** Does what is done once, as a clock begins to move; left out: nothing. */
   begin?(db: Database, account: Account, moment: Moment): Promise<void>
 }
 
