@@ -9,7 +9,7 @@ export const BANK_KINDS = ['debit_order', 'ach', 'sepa'] as const
 export type BankKind = (typeof BANK_KINDS)[number]
 
 /** Types of gateways that this service calls itself, over the network. */
-export const CALLED_GATEWAYS = ['stripe'] as const
+export const CALLED_GATEWAYS = ['stripe', 'gocardless'] as const
 export type CalledGateway = (typeof CALLED_GATEWAYS)[number]
 
 /** Why money was refused, whatever a gateway calls it; the rules of collection know only these. */

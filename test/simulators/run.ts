@@ -1,12 +1,17 @@
 import { createInterface } from 'node:readline'
+import { runGoCardless } from './gocardless-console.ts'
 import { StripeSimulator, type Side } from './stripe.ts'
 
-/** `npm run simulator stripe`: starts a simulator for screens and trials, and is its console: lines of a terminal are what a person does at Stripe. */
+/** `npm run simulator stripe` or `gocardless`: starts a simulator for screens and trials, and is its console: lines of a terminal are what a person does at Stripe. */
 
 const [name = '', port = '4010'] = process.argv.slice(2)
-if (name !== 'stripe') {
-  console.error('Usage: npm run simulator stripe [port]')
+if (name !== 'stripe' && name !== 'gocardless') {
+  console.error('Usage: npm run simulator stripe|gocardless [port]')
   process.exit(1)
+}
+if (name === 'gocardless') {
+  await runGoCardless(Number(port))
+  process.exit(0)
 }
 
 const simulator = await StripeSimulator.start(Number(port))

@@ -87,7 +87,7 @@ const BROWSER_CALLS: Record<string, [file: string, name: string]> = {
 const PACKAGES = new URL('../../node_modules/', import.meta.url)
 const FOLDER = fileURLToPath(new URL('stripe', PACKAGES))
 const BROWSER_FOLDER = fileURLToPath(new URL('@stripe/stripe-js', PACKAGES))
-const KEPT = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+export const KEPT = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 
 /** The installed package by what decides the schema: its own version and that of the API that it speaks. */
 export const PACKAGE = {
@@ -96,7 +96,7 @@ export const PACKAGE = {
   apiVersion: /ApiVersion = "(.+)"/.exec(readFileSync(join(FOLDER, 'cjs/apiVersion.d.ts'), 'utf8'))?.[1],
 }
 
-function versionOf(folder: string): string {
+export function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
 }
 
@@ -116,7 +116,7 @@ export const fingerprint = (declaration: Declaration) =>
   createHash('sha256').update(JSON.stringify(declaration)).digest('hex')
 
 /** Makes the schemas and keeps them. Of several processes that want them, the first works and the others wait, for as long as that may take. */
-async function keep(path: string): Promise<void> {
+export async function keep(path: string, make: () => Promise<object> = makeDeclaration): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   const mine = `${path}.making`
   try {
@@ -126,7 +126,7 @@ async function keep(path: string): Promise<void> {
     if (existsSync(path)) return
   }
   try {
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify(await makeDeclaration()))
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(await make()))
     renameSync(`${path}.${process.pid}`, path)
   } finally {
     rmSync(mine, { recursive: true, force: true })
@@ -171,7 +171,7 @@ interface Making {
   numbers: 'integer' | 'number'
 }
 
-class Maker {
+export class Maker {
   readonly schemas: Schemas = { roots: {}, $defs: {} }
   readonly #ts: typeof TypeScript
   readonly #checker: TypeScript.TypeChecker
@@ -253,7 +253,9 @@ class Maker {
     const declared = type.symbol.declarations?.[0]
     const isNamed = declared !== undefined && type.symbol.name !== '__type'
     if (!isNamed || ((type as TypeScript.TypeReference).typeArguments ?? []).length > 0) return undefined
-    const file = declared.getSourceFile().fileName.replace(/^.*\/(?:cjs|dist)\/(?:resources\/)?|\.d\.ts$/g, '')
+    const file = declared
+      .getSourceFile()
+      .fileName.replace(/^.*\/(?:cjs|dist|gocardless-nodejs)\/(?:resources\/)?|\.d\.ts$/g, '')
     return `${file}/${this.#checker.getFullyQualifiedName(type.symbol).replace(/^".*"\./, '')}`
   }
 
@@ -274,7 +276,7 @@ class Maker {
 const byText = (one: unknown, other: unknown) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)
 
 /** Sorts the keys of objects, however deep. */
-function sorted<T>(value: T): T {
+export function sorted<T>(value: T): T {
   if (Array.isArray(value)) return value.map(sorted) as T
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))

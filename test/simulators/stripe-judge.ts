@@ -186,7 +186,7 @@ function named(schemas: Schemas, name: string): Schema {
 }
 
 /** Reads a text or a group of a form as its schema wants it. What does not fit stays as it is, and the schema refuses it. */
-function coerce(schemas: Schemas, schema: Schema, value: FormValue | undefined): unknown {
+export function coerce(schemas: Schemas, schema: Schema, value: FormValue | undefined): unknown {
   const alternatives = alternativesOf(schemas, schema)
   const types = new Set(alternatives.map(({ type }) => type))
   if (typeof value === 'string') {
@@ -208,7 +208,7 @@ function coerce(schemas: Schemas, schema: Schema, value: FormValue | undefined):
 }
 
 /** Validators of named schemas, each compiled when it is first needed: all of them reach a thousand objects, of which a test meets thirty. */
-class Validators {
+export class Validators {
   readonly #schemas: Schemas
   readonly #ajv = new Ajv({ allErrors: true, strict: false })
   readonly #compiled = new Map<string, ValidateFunction>()

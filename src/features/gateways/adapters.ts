@@ -3,7 +3,8 @@ import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { underWay } from '../../platform/failover/under-way.ts'
 import { achFile } from './ach-file.ts'
 import type { Calling } from './calling.ts'
-import type { Adapters, GatewayAdapter, GatewayCall, Held } from './contract.ts'
+import type { Adapters, BatchToBuild, GatewayAdapter, GatewayCall, Held } from './contract.ts'
+import { gocardlessAdapter } from './gocardless.ts'
 import { manual } from './manual.ts'
 import { isHeldNow } from './queries.ts'
 import { recordingRefusals } from './refusals.ts'
@@ -40,15 +41,19 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
         ({ kind }) => !MOVED_NOTHING.has(kind),
       )
     })
-  const { charge, refund, buildBatch, submitBatch } = adapter
+  const { charge, refund, buildBatch, submitBatch, submitLines } = adapter
   return {
     ...adapter,
     ...(charge && { charge: moving('charge', charge, ({ reference }) => reference) }),
     ...(refund && { refund: moving('refund', refund, ({ reference }) => reference) }),
     ...(buildBatch && { buildBatch: unlessHeld(buildBatch) }),
+    ...(submitLines && { submitLines: moving('lines', submitLines, referenceOfLines) }),
     ...(submitBatch && { submitBatch: moving('batch', submitBatch, ({ token }) => token) }),
   }
 }
+
+/** Names a portion of lines by its batch and its first line. */
+const referenceOfLines = ({ token, lines: [first] }: BatchToBuild): string => `${token} ${first?.chargeReference ?? ''}`
 
 /** Makes the table of the gateways of this version, by their type; others stand in the place of those of their type. */
 export const makeAdapters = (
@@ -62,6 +67,7 @@ export const makeAdapters = (
       achFile,
       sandboxAdapter(db, envelope.keyedHash('sandbox')),
       stripeAdapter(calling),
+      gocardlessAdapter(calling),
       ...others,
     ].map((adapter) => [adapter.type, heldBack(db, recordingRefusals({ db, envelope }, adapter))]),
   )

@@ -37,7 +37,7 @@ export const settingsOf = (envelope: Envelope, account: AccountId, gateway: Gate
 /** Returns the days of the batches of a gateway that takes some. */
 export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Gateway): BatchDays {
   const { adapter, settings } = adapterOf(deps, account, gateway)
-  const days = batchDaysOf(adapter, settings)
+  const days = batchDaysOf(adapter, settings, gateway.currencies ?? [])
   assert(days, `gateway ${gateway.id} takes batches`)
   return days
 }

@@ -96,6 +96,8 @@ export interface Succeeded {
 export interface Pending {
   kind: 'pending'
   gatewayReference: string
+  /** Of a debit: the day for which the gateway has it; left out: the day that was asked for. */
+  debitOn?: IsoDate
 }
 
 /** The customer has to confirm, at the url where there is one; one that begins with ./ lies below the page that shows it. */
@@ -197,6 +199,62 @@ export interface ClientFacts {
   clientSecret: string
 }
 
+/** A bank account that a gateway keeps with the mandate to debit it. */
+export interface StoredAccount {
+  /** The gateway's name of the mandate, which debits the account. */
+  token: string
+  method: BankKind
+  currency: string
+  accountHolder: string
+  bank: string
+  lastFour: string
+  mandateReference: string | null
+  mandateDate: IsoDate
+}
+
+/** A card, or an account with its mandate, as the gateway keeps it. */
+export type StoredMethod = ({ kind: 'stored' } & StoredCard) | ({ kind: 'account' } & StoredAccount)
+
+/** A payer as far as the gateway's own page begins with what is known of them. */
+export interface MandatePayer {
+  company: string | null
+  firstName: string | null
+  lastName: string | null
+  email: string | null
+  street: string | null
+  city: string | null
+  postalCode: string | null
+  /** ISO 3166-1 alpha-2. */
+  country: string | null
+  /** Two letters. */
+  language: string
+}
+
+/** A mandate that a payer is to give on a page of the gateway. */
+export interface MandateToBegin extends Storing {
+  currency: string
+  payer: MandatePayer
+  /** The page to which they are sent back, however it ends. */
+  returnUrl: string
+}
+
+/** The page of the gateway on which the mandate is given. */
+export interface MandateBegun {
+  kind: 'begun'
+  gatewayReference: string
+  url: string
+}
+
+/** `open`: it is not given yet; `signed`: given, and not yet confirmed by the gateway. */
+export type MandateFound =
+  | ({ kind: 'account' } & StoredAccount)
+  | { kind: 'open' }
+  | { kind: 'signed' }
+  | Declined
+  | None
+  | Unknown
+  | NotSent
+
 export interface CardToStore {
   /** Random; what the gateway stores is found again by it. */
   reference: string
@@ -265,6 +323,8 @@ export interface LineToBuild extends AccountToVerify {
   hasAccountChanged: boolean
   /** Of the invoices that it pays, for the payer to read; may be empty. */
   invoiceNumbers: readonly string[]
+  /** Of a gateway that keeps accounts: its name of the mandate. */
+  token?: string | null
   /** The address of the payer, as far as town and country are known. */
   address?: PayerAddress | null
   isCompany?: boolean
@@ -311,13 +371,24 @@ export type Built =
   | { kind: 'built'; file: BatchFile | null; traces?: Traces }
   | { kind: 'refused'; lines: readonly RefusedLine[]; reason?: string }
 
+/** Outcome of a line that is handed over by itself. */
+export type LineOutcome = Pending | Declined | Unknown | NotSent
+
+/** Outcomes of lines, by their payments. */
+export interface LinesAnswered {
+  kind: 'answered'
+  outcomes: ReadonlyMap<Id, LineOutcome>
+  /** Of one of those that were refused. */
+  refused?: GatewayRefusal
+}
+
 /** A report of a gateway: nothing but a reason to ask it. It has a reference, a name, or both. */
 export interface GatewayReport {
   /** Unique within the gateway: a repeated report has the same, however it comes. */
   id: string
-  /** `stored`: a card that is kept; `storing`: one that the gateway's own fields are to store. Debits are charges. */
+  /** `stored`: a card or account that is kept; `storing`: one that the gateway's own fields or page are to store. Debits are charges. */
   about: 'charge' | 'refund' | 'stored' | 'storing'
-  /** Of the charge, refund or storing; of a stored card its token. Only what bears the scope of the call is reported with one. */
+  /** Of the charge, refund or storing; of a stored card or account its token. Only what bears the scope of the call is reported with one. */
   reference?: string
   /** The gateway's name of it. */
   gatewayReference?: string
@@ -348,15 +419,17 @@ export interface GatewayAdapter extends GatewayFacts {
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
   /** Reports what is stored under the reference; none: it never arrived, and never will. */
   findStored?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
-  /** Reports a stored card by its token, as the gateway has it now. */
-  askStored?(call: GatewayCall, token: string): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
+  /** Reports a stored card or account by its token, as the gateway has it now. */
+  askStored?(call: GatewayCall, token: string): Promise<StoredMethod | None | Unknown | NotSent>
   /** Finds a card that others stored, by a name of the gateway's for it. Ambiguous: the name leads to several cards. */
-  findToken?(
-    call: GatewayCall,
-    token: string,
-  ): Promise<({ kind: 'stored' } & StoredCard) | { kind: 'ambiguous' } | None | Unknown | NotSent>
+  findToken?(call: GatewayCall, token: string): Promise<StoredMethod | { kind: 'ambiguous' } | None | Unknown | NotSent>
   /** Removes a stored card; one that is not there is removed. */
   removeStored?(call: GatewayCall, token: string): Promise<{ kind: 'removed' } | Unknown | NotSent>
+
+  /** Begins a mandate, or a fresh page for the one that was begun under the reference. */
+  beginMandate?(call: GatewayCall, mandate: MandateToBegin): Promise<MandateBegun | Unknown | NotSent>
+  /** Reports what has become of a mandate. */
+  findMandate?(call: GatewayCall, storing: Storing): Promise<MandateFound>
 
   /** Asks the bank about an account; left out: there is no online check. */
   verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<AccountAnswer>
@@ -384,6 +457,12 @@ export interface GatewayAdapter extends GatewayFacts {
    * are asked about by `askCharge`.
    */
   submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent | Held>
+
+  /**
+   * Hands some lines of a batch over, each by itself and under its own reference, in place of `submitBatch`. Those that were not answered for are asked about by
+   * `askCharge` before they are handed over again.
+   */
+  submitLines?(call: GatewayCall, batch: BatchToBuild): Promise<LinesAnswered | Unknown | NotSent | Held>
 
   /** Reads a signed request from its raw bytes; refused: the signature is wrong, or its time, compared with real time, too far away. */
   readReport?(

@@ -1,17 +1,20 @@
 import type { BankCalendar } from '../../kernel/bank-days.ts'
 import type { BatchDays } from '../../kernel/batch-days.ts'
-import { BANK_KINDS, type MethodKind } from '../../kernel/rails.ts'
+import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
 import { SANDBOX_FAULTS } from '../../sandbox/sandbox.ts'
 import { flag, text, whole } from '../../platform/wire/fields.ts'
 import { optional, type Properties, word } from '../../platform/wire/read.ts'
 import { ACH_DAYS, ACH_SETTINGS, achSettings, achSettingsProblem } from './ach-settings.ts'
+import { GOCARDLESS_SETTINGS } from './gocardless-settings.ts'
 import { SEPA_SETTINGS } from './sepa-settings.ts'
 import { STRIPE_SETTINGS } from './stripe-settings.ts'
 
 /** Facts of the types of gateways that this version has: data, known without a call. */
 
 /** The types of gateways that are built, as callers write them. */
-export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe'] as const
+export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe', 'gocardless'] as const
+/** Those that a caller can add. */
+export const OFFERED_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe'] as const
 export type GatewayType = (typeof GATEWAY_TYPES)[number]
 
 /**
@@ -35,6 +38,12 @@ export interface GatewayFacts {
   isManualRecon: boolean
   /** Takes the raw number of a card from this service. */
   takesCardNumbers: boolean
+  /** Keeps bank accounts itself, with their mandates: no number of an account is here, and its lines are handed over one by one. */
+  keepsAccounts?: true
+  /** Each gateway has one currency of these, and debits the accounts of its kind by the days of its calendar. */
+  schemes?: Readonly<Record<string, { method: BankKind; calendar: BankCalendar }>>
+  /** Its batches of the service leave on their last day, unless its Settings have AutoSubmit false. */
+  submitsByItself?: true
   /** Its currencies: those of the account, those that its operator chooses, or these. */
   currencies: 'of the account' | 'chosen' | readonly string[]
   /** Currencies that it does not take, whoever chooses. */
@@ -194,25 +203,61 @@ export const STRIPE: GatewayFacts = {
   secretKey: 'SecretKey',
 }
 
+const weekdays = { method: 'debit_order', calendar: 'weekdays' } as const
+
+/** Bank accounts by GoCardless. */
+export const GOCARDLESS: GatewayFacts = {
+  type: 'gocardless',
+  name: 'GoCardless',
+  takes: BANK_KINDS,
+  modes: ['test', 'live'],
+  isGiven: false,
+  isTestMode: false,
+  isManualRecon: false,
+  takesCardNumbers: false,
+  keepsAccounts: true,
+  submitsByItself: true,
+  currencies: 'chosen',
+  schemes: {
+    EUR: { method: 'sepa', calendar: 'target' },
+    USD: { method: 'ach', calendar: 'fed' },
+    GBP: weekdays,
+    AUD: weekdays,
+    CAD: weekdays,
+    DKK: weekdays,
+    NZD: weekdays,
+    SEK: weekdays,
+  },
+  settings: { ...BATCH_SETTINGS, ...GOCARDLESS_SETTINGS },
+  needed: ['AccessToken'],
+  secretKey: 'AccessToken',
+  batches: { calendar: 'weekdays', leadDays: 5, submitDays: 4, cutOff: '14:00' },
+}
+
 const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {
   sandbox: SANDBOX,
   manual: MANUAL,
   'sepa-file': SEPA_FILE,
   'ach-file': ACH_FILE,
   stripe: STRIPE,
+  gocardless: GOCARDLESS,
 }
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]
 
-/** Returns the days of a gateway's batches: those of its type, as far as its Settings name no others. Undefined: it takes no batches. */
+/** Returns the days of a gateway's batches: those of its type and currency, as far as its Settings name no others. Undefined: it takes no batches. */
 export function batchDaysOf(
-  { batches }: Pick<GatewayFacts, 'batches'>,
+  { batches, schemes }: Pick<GatewayFacts, 'batches' | 'schemes'>,
   settings: Readonly<Record<string, unknown>>,
+  [currency = '']: readonly string[] = [],
 ): BatchDays | undefined {
   if (!batches) return undefined
   const { Calendar, LeadDays, SubmitDays, CutOff } = settings
   return {
-    calendar: typeof Calendar === 'string' ? (Calendar.toLowerCase() as BankCalendar) : batches.calendar,
+    calendar:
+      typeof Calendar === 'string'
+        ? (Calendar.toLowerCase() as BankCalendar)
+        : (schemes?.[currency]?.calendar ?? batches.calendar),
     leadDays: typeof LeadDays === 'number' ? LeadDays : batches.leadDays,
     submitDays: typeof SubmitDays === 'number' ? SubmitDays : batches.submitDays,
     cutOff: typeof CutOff === 'string' ? CutOff : batches.cutOff,

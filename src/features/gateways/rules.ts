@@ -5,12 +5,13 @@ import type { Gateway } from './queries.ts'
 
 /** Which gateway takes what, and which is the first choice. */
 
-type Taking = Pick<Gateway, 'type' | 'debitMethods'>
+type Taking = Pick<Gateway, 'type' | 'debitMethods' | 'currencies'>
 
 /** Returns the kinds of methods that a gateway takes: those of its type, less the bank accounts that it was not made to take. */
-export function kindsOf({ type, debitMethods }: Taking): MethodKind[] {
-  const { takes } = gatewayFactsOf(type)
+export function kindsOf({ type, debitMethods, currencies }: Taking): MethodKind[] {
+  const { takes: all, schemes } = gatewayFactsOf(type)
   const chosen: readonly string[] = debitMethods ?? BANK_KINDS
+  const takes = schemes ? (currencies ?? []).flatMap((code) => schemes[code]?.method ?? []) : all
   return METHOD_KINDS.filter((kind) => takes.includes(kind) && (kind === 'credit_card' || chosen.includes(kind)))
 }
 
