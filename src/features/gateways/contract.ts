@@ -213,7 +213,7 @@ export interface StoredAccount {
 }
 
 /** A card, or an account with its mandate, as the gateway keeps it. */
-export type StoredMethod = ({ kind: 'stored' } & StoredCard) | ({ kind: 'account' } & StoredAccount)
+export type MethodAtGateway = ({ kind: 'stored' } & StoredCard) | ({ kind: 'account' } & StoredAccount)
 
 /** A payer as far as the gateway's own page begins with what is known of them. */
 export interface MandatePayer {
@@ -371,7 +371,7 @@ export type Built =
   | { kind: 'built'; file: BatchFile | null; traces?: Traces }
   | { kind: 'refused'; lines: readonly RefusedLine[]; reason?: string }
 
-/** Outcome of a line that is handed over by itself. */
+/** Outcome of one line. */
 export type LineOutcome = Pending | Declined | Unknown | NotSent
 
 /** Outcomes of lines, by their payments. */
@@ -420,9 +420,12 @@ export interface GatewayAdapter extends GatewayFacts {
   /** Reports what is stored under the reference; none: it never arrived, and never will. */
   findStored?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
   /** Reports a stored card or account by its token, as the gateway has it now. */
-  askStored?(call: GatewayCall, token: string): Promise<StoredMethod | None | Unknown | NotSent>
+  askStored?(call: GatewayCall, token: string): Promise<MethodAtGateway | None | Unknown | NotSent>
   /** Finds a card that others stored, by a name of the gateway's for it. Ambiguous: the name leads to several cards. */
-  findToken?(call: GatewayCall, token: string): Promise<StoredMethod | { kind: 'ambiguous' } | None | Unknown | NotSent>
+  findToken?(
+    call: GatewayCall,
+    token: string,
+  ): Promise<MethodAtGateway | { kind: 'ambiguous' } | None | Unknown | NotSent>
   /** Removes a stored card; one that is not there is removed. */
   removeStored?(call: GatewayCall, token: string): Promise<{ kind: 'removed' } | Unknown | NotSent>
 
@@ -459,7 +462,7 @@ export interface GatewayAdapter extends GatewayFacts {
   submitBatch?(call: GatewayCall, batch: BatchToBuild): Promise<{ kind: 'submitted' } | Unknown | NotSent | Held>
 
   /**
-   * Hands some lines of a batch over, each by itself and under its own reference, in place of `submitBatch`. Those that were not answered for are asked about by
+   * Hands some lines of a batch over, each under its own reference, in place of `submitBatch`. Those that were not answered for are asked about by
    * `askCharge` before they are handed over again.
    */
   submitLines?(call: GatewayCall, batch: BatchToBuild): Promise<LinesAnswered | Unknown | NotSent | Held>

@@ -4,7 +4,7 @@ import { type GoCardlessApi, listAll, unanswered } from './gocardless-api.ts'
 import { dayOfMoment, referenceIn } from './gocardless-objects.ts'
 import { record, textIn, wholeIn } from './stripe-objects.ts'
 
-/** What befell a payment at GoCardless, as its events and refunds have it. */
+/** History of payments at GoCardless, as their events and refunds have it. */
 
 interface About {
   payment: GoCardlessObject

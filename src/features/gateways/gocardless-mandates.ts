@@ -7,7 +7,7 @@ import type {
   None,
   NotSent,
   Storing,
-  StoredMethod,
+  MethodAtGateway,
   Unknown,
 } from './contract.ts'
 import { declined, type GoCardlessObject } from './gocardless-answers.ts'
@@ -18,7 +18,7 @@ import { record, textIn } from './stripe-objects.ts'
 /** Mandates at GoCardless, each given by its payer on a page of theirs: a billing request until it is given. */
 
 /** The scheme of each currency, and the kind of accounts that it debits. */
-export const SCHEMES = {
+export const MANDATE_SCHEMES = {
   EUR: { scheme: 'sepa_core', method: 'sepa' },
   USD: { scheme: 'ach', method: 'ach' },
   GBP: { scheme: 'bacs', method: 'debit_order' },
@@ -29,7 +29,7 @@ export const SCHEMES = {
   SEK: { scheme: 'autogiro', method: 'debit_order' },
 } as const satisfies Readonly<Record<string, { scheme: string; method: BankKind }>>
 
-const schemeOf = (currency: string) => SCHEMES[currency as keyof typeof SCHEMES].scheme
+const schemeOf = (currency: string) => MANDATE_SCHEMES[currency as keyof typeof MANDATE_SCHEMES].scheme
 
 /** States of a mandate in which it debits, now or once the bank knows it. */
 const KEPT = ['pending_customer_approval', 'pending_submission', 'submitted', 'active']
@@ -44,7 +44,7 @@ export function gocardlessMandates(api: GoCardlessApi, { realNow }: { realNow: (
     call: GatewayCall,
     token: string,
     replaced = 0,
-  ): Promise<Extract<StoredMethod, { kind: 'account' }> | None | Unknown | NotSent> {
+  ): Promise<Extract<MethodAtGateway, { kind: 'account' }> | None | Unknown | NotSent> {
     if (!/^MD\w+$/.test(token)) return NONE
     const answer = await api.get(call, ['mandates', token])
     if (answer.kind !== 'ok') return isGone(answer) ? NONE : unanswered(answer)
@@ -179,9 +179,9 @@ function accountOf(
   mandate: GoCardlessObject,
   account: GoCardlessObject,
   realNow: number,
-): Extract<StoredMethod, { kind: 'account' }> | undefined {
+): Extract<MethodAtGateway, { kind: 'account' }> | undefined {
   const scheme = textIn(mandate, 'scheme')
-  const [currency, { method } = {}] = Object.entries(SCHEMES).find(([, one]) => one.scheme === scheme) ?? []
+  const [currency, { method } = {}] = Object.entries(MANDATE_SCHEMES).find(([, one]) => one.scheme === scheme) ?? []
   if (currency === undefined || method === undefined) return undefined
   return {
     kind: 'account',

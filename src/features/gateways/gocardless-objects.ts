@@ -25,7 +25,7 @@ export function referenceIn(
 
 const HOUR_MS = 3_600_000
 
-/** Whether the account's clock is more than an hour from real time: days of the gateway mean nothing there (§31, §38). */
+/** Returns whether the account's clock is more than an hour from real time: days of the gateway mean nothing there (§31, §38). */
 export const isMoved = ({ now }: Pick<GatewayCall, 'now'>, realNow: number): boolean =>
   Math.abs(Date.parse(now) - realNow) > HOUR_MS
 
