@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { workerDuties } from '../src/duties.ts'
 import { createAccount } from '../src/features/accounts/actions.ts'
+import { reportLostCard } from '../src/features/gateway-reports/receive.ts'
 import { makeAdapters } from '../src/features/gateways/adapters.ts'
 import { callingFrom } from '../src/features/gateways/calling.ts'
 import { addDays, type IsoDate } from '../src/kernel/calendar.ts'
@@ -147,7 +148,12 @@ export async function live(
   const db = openAsService(connection, wish.engine)
   const envelope = await envelopeUnder(db.unscoped, new KeyRing(Buffer.alloc(32, 7)))
   const outbound = makeOutbound({ allow: [] })
-  const adapters = makeAdapters({ db, envelope, calling: callingFrom(db, ['work'], { outbound }) })
+  const adapters = makeAdapters({
+    db,
+    envelope,
+    calling: callingFrom(db, ['work'], { outbound }),
+    onCardGone: reportLostCard,
+  })
   const duties = workerDuties({ envelope, adapters, outbound })
   const marking = duties.find(({ name }) => name === MARKING) as Duty
   const found: Night = { marking: [], floor: [], duties: [] }

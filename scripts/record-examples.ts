@@ -12,6 +12,7 @@ import { buildApp } from '../src/app.ts'
 import { withDatabase } from '../src/commands/context.ts'
 import { DEMO_CURRENCY, DEMO_NAME, DEMO_ZONE } from '../src/demo/catalogue.ts'
 import { createAccount } from '../src/features/accounts/actions.ts'
+import { reportLostCard } from '../src/features/gateway-reports/receive.ts'
 import { makeAdapters } from '../src/features/gateways/adapters.ts'
 import { callingOf } from '../src/commands/calling.ts'
 import { midnightOf } from '../src/kernel/zone.ts'
@@ -36,7 +37,7 @@ try {
       const app = await buildApp({
         db,
         envelope,
-        adapters: makeAdapters({ db, envelope, calling: callingOf(config, db) }),
+        adapters: makeAdapters({ db, envelope, calling: callingOf(config, db), onCardGone: reportLostCard }),
         outbound: makeOutbound({}),
         log: pino({ level: 'silent' }),
         realClock,

@@ -1,5 +1,6 @@
 import { afterDayOf, ORDER_OF_DAY } from '../duties.ts'
 import { clockMoving, moveClock } from '../features/billing-run/clock.ts'
+import { reportLostCard } from '../features/gateway-reports/receive.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { daysBetween } from '../kernel/calendar.ts'
 import { assert } from '../kernel/assert.ts'
@@ -33,7 +34,10 @@ export async function advanceClockCommand(
     const total = daysBetween(today, dateIn(to, account.timeZone))
     const hasMailServer = sendsMail(context.config)
     const envelope = await opened.openEnvelope()
-    const calling = { envelope, adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db) }) }
+    const calling = {
+      envelope,
+      adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db), onCardGone: reportLostCard }),
+    }
     const afterDay = afterDayOf({ ...calling, realClock: Date.now, hasMailServer })
     const progress = await showProgress(`clock of account ${account.id}, days`)
     const deps = { db, realClock: Date.now, order: ORDER_OF_DAY, hasMailServer, afterDay }

@@ -1,3 +1,4 @@
+import { reportLostCard } from '../features/gateway-reports/receive.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { askGateway } from '../features/gateways/call.ts'
 import type { AccountAnswer } from '../features/gateways/contract.ts'
@@ -28,7 +29,10 @@ export async function testGatewaysCommand(
     if (named.gateway !== undefined && gateways.length === 0)
       throw missing('gateway_unknown', `Account ${account.id} has no gateway ${named.gateway}.`)
     const envelope = await opened.openEnvelope()
-    const deps = { envelope, adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db) }) }
+    const deps = {
+      envelope,
+      adapters: makeAdapters({ db, envelope, calling: callingOf(context.config, db), onCardGone: reportLostCard }),
+    }
     const about = { account, moment: momentOf(account, Date.now) }
     return Promise.all(
       gateways.map(async (gateway) => ({

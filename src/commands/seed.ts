@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
+import { reportLostCard } from '../features/gateway-reports/receive.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { buildApp } from '../app.ts'
 import { demoClient, type DemoClient, type Send } from '../demo/client.ts'
@@ -150,7 +151,7 @@ async function clientWithin(
   const app = await buildApp({
     db,
     envelope,
-    adapters: makeAdapters({ db, envelope, calling: callingOf(config, db) }),
+    adapters: makeAdapters({ db, envelope, calling: callingOf(config, db), onCardGone: reportLostCard }),
     outbound: makeOutbound({ allow: config.outboundAllow }),
     log: pino({ level: 'silent' }),
     realClock: Date.now,

@@ -16,6 +16,7 @@ import { StartFailure } from '../platform/postgres/start-failure.ts'
 import { CAN_BE_GUESSED, isWeakApiKey, REVOKE_GIVEN_KEY } from '../platform/weak-secrets.ts'
 import { connectionBounds } from '../platform/http/connection-bounds.ts'
 import { checkPortIsFree, startFailureOfListen } from '../platform/http/listen-failure.ts'
+import { reportLostCard } from '../features/gateway-reports/receive.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { callingFrom } from '../features/gateways/calling.ts'
 import type { GatewayDeps } from '../features/gateways/call.ts'
@@ -57,7 +58,11 @@ export async function serveCommand(
     const outbound = makeOutbound({ allow: config.outboundAllow })
     const measured = (request: GatewayRequest) => app?.gatewayCalled(request)
     const ways = callingFrom(opened.db, ['serve'], { outbound, endpoints: config.gatewayEndpoints, measured })
-    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope, calling: ways }) }
+    const calling = {
+      envelope,
+      outbound,
+      adapters: makeAdapters({ db: opened.db, envelope, calling: ways, onCardGone: reportLostCard }),
+    }
     presence = presenceOf(context, opened, {
       kind: 'serve',
       log,

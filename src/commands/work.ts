@@ -2,6 +2,7 @@ import { workerDuties } from '../duties.ts'
 import { fitForBulkWork } from '../platform/engine-flags.ts'
 import { makeOutbound } from '../platform/outbound/outbound.ts'
 import { type Drawing, makeDrawing } from '../features/documents/draw.ts'
+import { reportLostCard } from '../features/gateway-reports/receive.ts'
 import { makeAdapters } from '../features/gateways/adapters.ts'
 import { callingFrom } from '../features/gateways/calling.ts'
 import { readOwnSeal } from '../platform/seal/own.ts'
@@ -53,7 +54,11 @@ export async function workCommand(context: CommandContext, { ofService = false, 
     const { outboundAllow: allow, gatewayEndpoints: endpoints } = context.config
     const outbound = makeOutbound({ allow })
     const ways = callingFrom(opened.db, ['work'], { outbound, endpoints, measured: service?.gatewayCalled })
-    const calling = { envelope, outbound, adapters: makeAdapters({ db: opened.db, envelope, calling: ways }) }
+    const calling = {
+      envelope,
+      outbound,
+      adapters: makeAdapters({ db: opened.db, envelope, calling: ways, onCardGone: reportLostCard }),
+    }
     // The service has read the same fonts and warned of them.
     drawing = makeDrawing({ root: context.root, log, fonts: fontsAtStart(context.config, ofService ? undefined : log) })
     const mailing = mailingOf(context.config, { envelope, drawing })

@@ -19,6 +19,7 @@ import {
   noteLosses,
   skipFurther,
 } from '../../src/platform/failover/queries.ts'
+import { reportLostCard } from '../../src/features/gateway-reports/receive.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import { callingFrom } from '../../src/features/gateways/calling.ts'
 import type { ChargeToMake, GatewayAdapter, ChargingCall, Outcome } from '../../src/features/gateways/contract.ts'
@@ -259,7 +260,9 @@ test('a charge under way at the failover is listed as one that perhaps left, wha
   const own = remembered(memory)
   const calling = callingFrom(own, ['work'], service.calling)
   const { charge } =
-    makeAdapters({ db: own, envelope: service.calling.envelope, calling }, booked).get(SANDBOX.type) ?? {}
+    makeAdapters({ db: own, envelope: service.calling.envelope, calling, onCardGone: reportLostCard }, booked).get(
+      SANDBOX.type,
+    ) ?? {}
   const call = { accountId: client.id, gatewayId: BigInt(gatewayID) } as ChargingCall
   const start = (reference: string) => charge?.(call, { reference } as ChargeToMake)
   const [declined, underWay] = [start('13'), start('14')]

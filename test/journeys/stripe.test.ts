@@ -3,6 +3,7 @@ import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { onReturn } from '../../src/duties.ts'
 import { collectDay } from '../../src/features/collection/day.ts'
+import { askOpenRefunds } from '../../src/features/refunds/ask.ts'
 import { getAccount } from '../../src/features/accounts/queries.ts'
 import { askGateway } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
@@ -189,6 +190,70 @@ describe('an invoice', () => {
       expect(paid()).toHaveLength(1)
     },
   )
+})
+
+test('a card that was detached there is declined at once, and its method is rejected', async () => {
+  const { stripe, client, bring, invoice } = await shop()
+  const { token, method } = stripe.console.addCard('4242424242424242')
+  const { paymentMethodID } = (await bring(token)).body
+  stripe.console.removeCard(method)
+  // Nothing of it was reported: the charge meets it.
+  const invoiceID = await invoice(115)
+  expect((await client.post(`/v1/invoices/${invoiceID}/collect`)).status).toBe(201)
+  expect((await client.get(`/v1/invoices/${invoiceID}/attempts`)).body).toMatchObject([
+    { Outcome: 'declined', Class: 'invalid_account', Message: 'The gateway does not keep this card any more.' },
+  ])
+  await workAt(service, client)
+  expect((await client.get('/v1/events?type=payment_method.updated')).body).toMatchObject([
+    { RecordID: paymentMethodID, Record: { isValid: false } },
+  ])
+  expect((await client.get('/v1/events?type=gateway.refused')).body).toEqual([])
+})
+
+describe('a refund whose answer was an error', () => {
+  /** A charged payment of which 40.00 were unallocated, and a way to look at its refunds some time later. */
+  async function refunded(fault: '500 before' | '500 after') {
+    const made = await shop()
+    const { stripe, client, customerID, bring, invoice } = made
+    await bring(stripe.console.addCard('4242424242424242').token)
+    const invoiceID = await invoice(115)
+    await client.post(`/v1/invoices/${invoiceID}/collect`)
+    const [{ paymentID, Amount, Date: day }] = (await client.get('/v1/payments')).body
+    const Allocations = [{ invoiceID, amountApplied: 75 }]
+    const payment = { customerID, Amount, CurrencyCode: 'USD', Date: day, Method: 'credit_card', Allocations }
+    expect((await client.put(`/v1/payments/${paymentID}`, payment)).status).toBe(204)
+    simulator.faults.add({ kind: fault, on: 'POST /v1/refunds' })
+    const begun = await client.post(`/v1/payments/${paymentID}/refund`, { Amount: 40 })
+    expect(begun.status, begun.text).toBe(202)
+    const account = await getAccount(service.db.reader(client.id), client.id)
+    const context = backgroundContext(account, momentOf(account, Date.now), { actor: 'test' })
+    const look = async () => {
+      await service.db.transaction(client.id, (tx) =>
+        tx.rows(sql`
+          update payment_refunds set sent_at = moment('-11 minutes'), next_ask_at = ${context.moment.now}
+           where account_id = ${client.id} and state = 'open'`),
+      )
+      await askOpenRefunds(service.db, context, service.calling)
+      return (await client.get(`/v1/payments/${paymentID}/refunds`)).body.map(({ State }: { State: string }) => State)
+    }
+    return { look, book: () => [...stripe.book.refunds.values()].map(({ amount }) => amount) }
+  }
+
+  test('waits for a day, for which Stripe repeats the error under its key, and is then made once', async () => {
+    const { look, book } = await refunded('500 before')
+    for (let looks = 0; looks < 3; looks += 1) expect(await look()).toEqual(['open'])
+    expect(book()).toEqual([])
+    simulator.advance(24 * 3600 + 1)
+    await look()
+    expect(await look()).toEqual(['succeeded'])
+    expect(book()).toEqual([4000])
+  })
+
+  test('is found where it was made nevertheless', async () => {
+    const { look, book } = await refunded('500 after')
+    expect(await look()).toEqual(['succeeded'])
+    expect(book()).toEqual([4000])
+  })
 })
 
 /** Sends the events of a book that were not sent before to the gateway, signed, and has the reports applied. */

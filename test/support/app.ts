@@ -5,6 +5,7 @@ import pino, { type Logger } from 'pino'
 import { afterAll, expect, inject } from 'vitest'
 import { type App, buildApp } from '../../src/app.ts'
 import { createAccount } from '../../src/features/accounts/actions.ts'
+import { reportLostCard } from '../../src/features/gateway-reports/receive.ts'
 import { makeAdapters } from '../../src/features/gateways/adapters.ts'
 import { callingFrom } from '../../src/features/gateways/calling.ts'
 import type { GatewayDeps } from '../../src/features/gateways/call.ts'
@@ -187,7 +188,7 @@ export async function startTestService(
   const outbound = options.outbound ?? makeOutbound({ allow: networksFromText('127.0.0.0/8') })
   const { endpoints = NOBODY } = options
   const calling = callingFrom(db, ['serve', 'work'], { outbound, endpoints, realNow: realClock })
-  const adapters = makeAdapters({ db, envelope, calling }, ...(options.adapters ?? []))
+  const adapters = makeAdapters({ db, envelope, calling, onCardGone: reportLostCard }, ...(options.adapters ?? []))
   const app = await buildApp({
     db,
     envelope,

@@ -5,6 +5,7 @@ import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
+import type { OnCardGone } from '../gateways/adapters.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway, noteReported } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
@@ -54,22 +55,31 @@ export async function receiveReport(
 
 /**
  * Keeps reports, all in one transaction and each once. Rule: what only bears a name that no row here has, or the token of a card that nobody here has,
- * is a stranger's, of whom nothing is kept. `also` is written with them.
+ * is a stranger's, of whom nothing is kept. `way`: by which they came; null: the gateway has not reported them itself. `also` is written with them.
  */
 export async function keepReports(
   db: Database,
   { account, gatewayId, realNow }: { account: AccountId; gatewayId: Id; realNow: Instant },
   all: readonly GatewayReport[],
-  { way, also }: { way: 'webhook' | 'polling'; also?: (tx: Transaction) => Promise<unknown> },
+  { way, also }: { way: 'webhook' | 'polling' | null; also?: (tx: Transaction) => Promise<unknown> },
 ): Promise<void> {
   const ours = await leaveStrangersOut(db.reader(account), account, gatewayId, all.filter(isKeepable))
   if (ours.length === 0 && !also) return
   await db.transaction(account, async (tx) => {
     await also?.(tx)
-    if (ours.length > 0) await noteReported(tx, gatewayId, way)
+    if (ours.length > 0 && way !== null) await noteReported(tx, gatewayId, way)
     if (ours.length > 0 && (await insertGatewayReports(tx, gatewayId, ours, realNow))) await announceReport(tx)
   })
 }
+
+/** Has a gateway asked about a card that it seems to keep no more, as if it had reported that. */
+export const reportLostCard: OnCardGone = (db, { accountId, gatewayId }, { reference, token }) =>
+  keepReports(
+    db,
+    { account: accountId, gatewayId, realNow: instantOf(Date.now()) },
+    [{ id: `card/${reference}`, about: 'stored', reference: token }],
+    { way: null },
+  )
 
 async function leaveStrangersOut(
   db: Queryable,

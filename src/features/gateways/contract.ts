@@ -83,6 +83,8 @@ export interface Declined {
   message: string
   /** The day it is known. */
   on: IsoDate
+  /** The gateway seems to keep the card no more: it is asked about the card itself. */
+  isCardGone?: true
 }
 
 export interface Succeeded {
@@ -451,6 +453,11 @@ export interface GatewayAdapter extends GatewayFacts {
   playBank?(call: GatewayCall, charge: AskedCharge, isConfirmed: boolean): Promise<Outcome | None>
 
   refund?(call: GatewayCall, refund: Refund): Promise<Outcome>
+  /**
+   * A refund whose outcome is not known and that is found not made is sent again under its key, which the gateway keeps with its answer, also an error, for a
+   * while. Left out: it counts as not made.
+   */
+  repeatsRefunds?: true
   askRefund?(call: GatewayCall, refund: Refund): Promise<Outcome | None>
 
   /** Builds a batch: the same lines give the same file. A gateway that takes batches has it. */

@@ -55,6 +55,37 @@ const charging = (keeps = true): ChargingCall => ({
   },
 })
 
+const DETACHED = refusal(400, { type: 'invalid_request_error', message: 'The provided PaymentMethod was detached.' })
+const CARD = 'GET /v1/payment_methods/pm_1'
+const card = (customer: string | null) =>
+  [200, { id: 'pm_1', type: 'card', customer, card: { last4: '4242', exp_month: 1, exp_year: 2030 } }] as const
+
+describe('a charge that is refused for a reason without a code', () => {
+  test.each([CREATE, CONFIRM])(
+    'at %s is declined where its card is detached, and what was made is ended',
+    async (at) => {
+      const { adapter, whats } = answering({ [at]: DETACHED, [CARD]: card(null) })
+      expect(await adapter.charge(charging(), charge())).toMatchObject({
+        kind: 'declined',
+        class: 'invalid_account',
+        code: 'card_gone',
+        isCardGone: true,
+      })
+      expect(whats().includes(CANCEL)).toBe(at === CONFIRM)
+    },
+  )
+
+  test.each([
+    ['is there', card('cus_1')],
+    ['is not answered for', [500, {}] as const],
+    ['is asked about in vain by this version, too', DETACHED],
+  ])('is none where its card %s: nobody is warned', async (_, answer) => {
+    const { adapter } = answering({ [CREATE]: DETACHED, [CARD]: answer })
+    const outcome = await adapter.charge(charging(), charge())
+    expect(outcome).toMatchObject({ kind: 'not_sent', refused: { by: 'request' } })
+  })
+})
+
 describe('a charge', () => {
   test('is made without being confirmed, its name kept, then confirmed by a key that names both', async () => {
     kept.length = 0
@@ -131,10 +162,6 @@ describe('a charge', () => {
     ['500', [500, { error: { type: 'api_error' } }]],
     ['cut off', { kind: 'unknown', reason: 'ECONNRESET' }],
     ['409', refusal(409, { type: 'invalid_request_error', code: 'idempotency_key_in_use' })],
-    [
-      'a request that it does not understand',
-      refusal(400, { type: 'invalid_request_error', code: 'parameter_unknown' }),
-    ],
   ] as const)('of which making the intent goes wrong by %s was not sent: it charges nobody', async (_what, answer) => {
     const { adapter, requests } = answering({ [CREATE]: answer })
     expect(await adapter.charge(charging(), charge())).toMatchObject({ kind: 'not_sent' })

@@ -4,6 +4,7 @@ import type {
   ChargeToMake,
   ChargingCall,
   ClientFacts,
+  Declined,
   GatewayCall,
   None,
   NotSent,
@@ -12,7 +13,7 @@ import type {
 } from './contract.ts'
 import { declined, declinedByError } from './stripe-answers.ts'
 import { type Form, NONE, type Path, type StripeAnswer, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
-import { tokenParts } from './stripe-cards.ts'
+import { type stripeCards, tokenParts } from './stripe-cards.ts'
 import { changesOf } from './stripe-changes.ts'
 import {
   stripeDay,
@@ -56,7 +57,10 @@ function mismatchOf(call: GatewayCall, charge: AskedCharge, intent: StripeObject
   return undefined
 }
 
-export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => number }) {
+export function stripeCharges(
+  api: StripeApi,
+  { realNow, askStored }: { realNow: () => number } & Pick<ReturnType<typeof stripeCards>, 'askStored'>,
+) {
   const ended = (call: GatewayCall, name: string, reason: 'abandoned' | 'requested_by_customer') =>
     api.post(call, intentPath(name, 'cancel'), [['cancellation_reason', reason]])
 
@@ -152,7 +156,8 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     ]
     const answer = await api.post(call, ['payment_intents'], form)
     if (answer.kind === 'refused') return declinedIn(call, answer) ?? { kind: 'not_sent' }
-    if (answer.kind !== 'ok') return answer.kind === 'not_sent' ? answer : { kind: 'not_sent' }
+    if (answer.kind !== 'ok')
+      return answer.kind === 'not_sent' ? orCardGone(call, charge, answer) : { kind: 'not_sent' }
     const name = textIn(answer.object, 'id')
     // What is not this charge's is neither confirmed nor ended: another may wait for it.
     const mismatch = isName(name)
@@ -166,7 +171,15 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
   function declinedIn(call: GatewayCall, { meaning, error }: Extract<StripeAnswer, { kind: 'refused' }>) {
     if (meaning.kind === 'declined') return declinedByError(call, error, meaning.class)
     if (meaning.kind === 'declined_by_code') return declinedByError(call, error)
-    return meaning.kind === 'gone' ? declinedByError(call, error, 'invalid_account') : undefined
+    return meaning.kind === 'gone' ? cardGone(declinedByError(call, error, 'invalid_account')) : undefined
+  }
+
+  const cardGone = (refusal: Declined): Declined => ({ ...refusal, isCardGone: true })
+
+  /** Returns a request that was refused for a reason without a code as what it is where its card is detached: that is a decline, and no mistake of this version. */
+  async function orCardGone(call: GatewayCall, { token }: ChargeToMake, answer: NotSent): Promise<NotSent | Declined> {
+    if (answer.refused?.by !== 'request' || (await askStored(call, token)).kind !== 'none') return answer
+    return cardGone(declined(call, 'invalid_account', 'card_gone', 'The gateway does not keep this card any more.'))
   }
 
   /** Confirms an intent: the one request of a charge that moves money. */
@@ -180,6 +193,11 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     const answer = await api.post(call, intentPath(name, 'confirm'), form, key)
     const kept = { ...charge, gatewayReference: name }
     if (answer.kind === 'ok') return afterConfirm(call, kept, answer.object)
+    if (answer.kind === 'not_sent') {
+      const outcome = await orCardGone(call, charge, answer)
+      if (outcome.kind === 'declined') await ended(call, name, 'abandoned')
+      return outcome
+    }
     if (answer.kind !== 'refused') return answer
     const refusal = answer.meaning.kind === 'gone' ? undefined : declinedIn(call, answer)
     if (refusal) {
@@ -194,7 +212,7 @@ export function stripeCharges(api: StripeApi, { realNow }: { realNow: () => numb
     if (answer.meaning.kind !== 'gone' || !isUnconfirmed || mismatchOf(call, kept, found.object) !== undefined)
       return afterConfirm(call, kept, found.object)
     await ended(call, name, 'abandoned')
-    return declinedByError(call, answer.error, 'invalid_account')
+    return cardGone(declinedByError(call, answer.error, 'invalid_account'))
   }
 
   /** Reads an intent after it was confirmed; ends one that was declined, and one that waits for a customer who is not there. */

@@ -13,7 +13,7 @@ import {
   wholeIn,
 } from './stripe-objects.ts'
 
-/** Refunds at Stripe (§35). They always have the same key, because a process that slept may still send the first. */
+/** Refunds at Stripe (§35). They always have the same key, because a process that slept may still send the first: where Stripe answered with an error, it repeats that for a day. */
 
 /** So long after it was sent a refund that Stripe does not list was never made. */
 const ARRIVES_MS = 10 * 60_000
@@ -82,6 +82,7 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
       return state.kind === 'none' ? NOT_KNOWN : state
     },
     askRefund: found,
+    repeatsRefunds: true as const,
   }
 }
 

@@ -17,6 +17,7 @@ const accountIn = (object: StripeObject): { account?: string } => {
 
 export function stripeAdapter(calling: Calling): GatewayAdapter {
   const api = stripeApi(calling)
+  const cards = stripeCards(api)
   return {
     ...STRIPE,
     check: async (call: GatewayCall): Promise<AccountAnswer> => {
@@ -29,9 +30,9 @@ export function stripeAdapter(calling: Calling): GatewayAdapter {
         ? { kind: 'refused', reason: 'The gateway does not accept SecretKey.' }
         : { kind: 'not_sent' }
     },
-    ...stripeCharges(api, calling),
+    ...stripeCharges(api, { ...calling, askStored: cards.askStored }),
     ...stripeRefunds(api, calling),
-    ...stripeCards(api),
+    ...cards,
     ...stripeReports(api, calling),
     readReport: readStripeReport,
   }

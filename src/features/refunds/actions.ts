@@ -7,7 +7,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { recordChange } from '../events/record.ts'
 import { mismatchIn, recordMismatch } from '../gateways/actions.ts'
-import { askGateway, type GatewayDeps } from '../gateways/call.ts'
+import { adapterOf, askGateway, type GatewayDeps } from '../gateways/call.ts'
 import { factsOfCharge, findKnownCharge } from '../gateways/charge-queries.ts'
 import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
@@ -114,7 +114,7 @@ export const sendRefund = (deps: GatewayDeps, context: RequestContext, of: Refun
 
 /**
  * Asks what became of a refund, and sends it where the gateway surely never received it. Rule: a call that timed out and is found not made has
- * failed; one without a recorded answer goes on under its own key.
+ * failed, unless its gateway repeats refunds; one without a recorded answer goes on under its own key.
  */
 export async function askRefund(
   deps: GatewayDeps & { db: Database },
@@ -134,7 +134,12 @@ export async function askRefund(
   if (answer.kind !== 'none') return answer
   if (refund.state !== 'open') return { kind: 'unknown' }
   const { now, today } = context.moment
-  if (refund.lastAnswer === 'unknown' || refund.lastAnswer === 'pending')
+  const { lastAnswer } = refund
+  // However long the gateway repeats an error: a person may settle it after a day.
+  const isRepeated =
+    adapterOf(deps, context.account.id, gateway).adapter.repeatsRefunds &&
+    (lastAnswer === 'unknown' || lastAnswer === null)
+  if (!isRepeated && (lastAnswer === 'unknown' || lastAnswer === 'pending'))
     return {
       kind: 'declined',
       class: 'unknown',
@@ -142,7 +147,7 @@ export async function askRefund(
       message: 'The gateway did not receive the refund.',
       on: today,
     }
-  if (!isSent(refund, gateway, now)) return { kind: 'not_sent' }
+  if (!isRepeated && !isSent(refund, gateway, now)) return { kind: 'not_sent' }
   await deps.db.transaction(context.account.id, (tx) => noteRefundSending(tx, refund.id))
   return sendRefund(deps, context, of)
 }
