@@ -4,8 +4,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { getAccount } from '../accounts/queries.ts'
-import { adapterOf, type GatewayDeps, whoseOf } from '../gateways/call.ts'
-import type { OnCardGone } from '../gateways/adapters.ts'
+import { adapterOf, type GatewayDeps, type OnCardGone, whoseOf } from '../gateways/call.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway, noteReported } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
@@ -73,10 +72,10 @@ export async function keepReports(
 }
 
 /** Has a gateway asked about a card that it seems to keep no more, as if it had reported that. */
-export const reportLostCard: OnCardGone = (db, { accountId, gatewayId }, { reference, token }) =>
+export const reportLostCard: OnCardGone = ({ db, realNow }, { accountId, gatewayId }, { reference, token }) =>
   keepReports(
     db,
-    { account: accountId, gatewayId, realNow: instantOf(Date.now()) },
+    { account: accountId, gatewayId, realNow: instantOf(realNow()) },
     [{ id: `card/${reference}`, about: 'stored', reference: token }],
     { way: null },
   )

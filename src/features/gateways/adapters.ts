@@ -2,6 +2,7 @@ import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { underWay } from '../../platform/failover/under-way.ts'
 import { achFile } from './ach-file.ts'
+import type { OnCardGone } from './call.ts'
 import type { Calling } from './calling.ts'
 import type { Adapters, BatchToBuild, GatewayAdapter, GatewayCall, Held } from './contract.ts'
 import { gocardlessAdapter } from './gocardless.ts'
@@ -55,9 +56,32 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
 /** Names a portion of lines by its batch and its first line. */
 const referenceOfLines = ({ token, lines: [first] }: BatchToBuild): string => `${token} ${first?.chargeReference ?? ''}`
 
+/** Returns an adapter whose charges by cards that are gone are followed. What was answered stands, whatever becomes of that. */
+function noticingLostCards(
+  means: Parameters<OnCardGone>[0],
+  onCardGone: OnCardGone,
+  adapter: GatewayAdapter,
+): GatewayAdapter {
+  const { charge } = adapter
+  if (!charge) return adapter
+  return {
+    ...adapter,
+    charge: async (call, asked) => {
+      const outcome = await charge(call, asked)
+      if (outcome.kind === 'declined' && outcome.isCardGone) await onCardGone(means, call, asked).catch(() => {})
+      return outcome
+    },
+  }
+}
+
 /** Makes the table of the gateways of this version, by their type; others stand in the place of those of their type. */
 export const makeAdapters = (
-  { db, envelope, calling }: { db: Database; envelope: Envelope; calling: Calling },
+  {
+    db,
+    envelope,
+    calling,
+    onCardGone,
+  }: { db: Database; envelope: Envelope; calling: Calling; onCardGone: OnCardGone },
   ...others: readonly GatewayAdapter[]
 ): Adapters =>
   new Map(
@@ -69,5 +93,5 @@ export const makeAdapters = (
       stripeAdapter(calling),
       gocardlessAdapter(calling),
       ...others,
-    ].map((adapter) => [adapter.type, heldBack(db, recordingRefusals({ db, envelope }, adapter))]),
+    ].map((adapter) => [adapter.type, heldBack(db, noticingLostCards({ db, realNow: calling.realNow }, onCardGone, recordingRefusals({ db, envelope }, adapter)))]),
   )

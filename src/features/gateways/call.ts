@@ -3,8 +3,9 @@ import type { BatchDays } from '../../kernel/batch-days.ts'
 import type { Account, Moment } from '../../kernel/context.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
-import type { Adapters, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
+import type { Adapters, ChargeToMake, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
 import { batchDaysOf, gatewayFactsOf } from './facts.ts'
 import type { Gateway } from './queries.ts'
 import { openSettings, readSettings } from './settings.ts'
@@ -18,6 +19,13 @@ export interface GatewayDeps {
   adapters: Adapters
   envelope: Envelope
 }
+
+/** Follows a charge whose card the gateway seems to keep no more. */
+export type OnCardGone = (
+  means: { db: Database; realNow: () => number },
+  call: GatewayCall,
+  charge: Pick<ChargeToMake, 'reference' | 'token'>,
+) => Promise<void>
 
 /** Returns the adapter of a gateway, and its Settings as the adapter gets them. */
 export function adapterOf(
