@@ -76,12 +76,7 @@ function noticingLostCards(
 
 /** Makes the table of the gateways of this version, by their type; others stand in the place of those of their type. */
 export const makeAdapters = (
-  {
-    db,
-    envelope,
-    calling,
-    onCardGone,
-  }: { db: Database; envelope: Envelope; calling: Calling; onCardGone: OnCardGone },
+  { db, envelope, calling, onCardGone }: { db: Database; envelope: Envelope; calling: Calling; onCardGone: OnCardGone },
   ...others: readonly GatewayAdapter[]
 ): Adapters =>
   new Map(
@@ -93,5 +88,11 @@ export const makeAdapters = (
       stripeAdapter(calling),
       gocardlessAdapter(calling),
       ...others,
-    ].map((adapter) => [adapter.type, heldBack(db, noticingLostCards({ db, realNow: calling.realNow }, onCardGone, recordingRefusals({ db, envelope }, adapter)))]),
+    ].map((adapter) => [
+      adapter.type,
+      heldBack(
+        db,
+        noticingLostCards({ db, realNow: calling.realNow }, onCardGone, recordingRefusals({ db, envelope }, adapter)),
+      ),
+    ]),
   )
