@@ -87,7 +87,7 @@ async function seed(context: CommandContext, opened: OpenDatabase, wish: SeedOpt
       subscriptions: subscriptions.length,
       invoices: invoices.length,
       failed: failed.length,
-      shown: shownOf(invoices, await client.all('/v1/credits')),
+      shown: shownOf(invoices, await client.all('/v1/credits'), await client.all('/v1/resultfiles')),
       others: before.filter(({ name }) => name === DEMO_NAME).map((other) => other.id),
     }
   } catch (error) {
@@ -111,6 +111,8 @@ interface Shown {
   stairstepInvoice: number | null
   /** Made for an invoice, and sent. */
   creditNote: number | null
+  /** Whether a bank answered debits. */
+  hasDebits: boolean
 }
 
 interface ListedInvoice {
@@ -123,7 +125,11 @@ interface ListedInvoice {
 }
 
 /** Returns the newest records of a demo that show something. */
-function shownOf(listed: readonly ListedInvoice[], notes: readonly { creditNoteID: number; isSent: boolean }[]): Shown {
+function shownOf(
+  listed: readonly ListedInvoice[],
+  notes: readonly { creditNoteID: number; isSent: boolean }[],
+  resultFiles: readonly unknown[],
+): Shown {
   const invoices = listed.filter(({ isDraft, Status }) => !isDraft && Status !== 'Cancelled')
   const longest = invoices.reduce<ListedInvoice | undefined>(
     (best, invoice) => (invoice.Charges.length >= (best?.Charges.length ?? 0) ? invoice : best),
@@ -138,6 +144,7 @@ function shownOf(listed: readonly ListedInvoice[], notes: readonly { creditNoteI
     ),
     stairstepInvoice: newest(({ Charges }) => Charges.some(({ Line }) => Line === STAIRSTEP_NAME)),
     creditNote: notes.findLast(({ isSent }) => isSent)?.creditNoteID ?? null,
+    hasDebits: resultFiles.length > 0,
   }
 }
 
@@ -170,13 +177,15 @@ async function clientWithin(
   })
   const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
   const send: Send = async (method, url, body) => {
-    const { statusCode, payload } = await app.server.inject({
+    const isText = typeof body === 'string'
+    const { statusCode, payload, headers } = await app.server.inject({
       method,
       url,
-      headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body ? { payload: JSON.stringify(body) } : {}),
+      headers: { authorization, ...(body ? { 'content-type': isText ? 'text/plain' : 'application/json' } : {}) },
+      ...(body ? { payload: isText ? body : JSON.stringify(body) } : {}),
     })
-    return { status: statusCode, body: payload === '' ? undefined : JSON.parse(payload) }
+    const isJson = String(headers['content-type'] ?? '').includes('json') && payload !== ''
+    return { status: statusCode, body: isJson ? JSON.parse(payload) : undefined, text: payload }
   }
   return { client: demoClient(send), close: app.close }
 }
@@ -199,7 +208,7 @@ ${showing(shown, account, lastDay).join('\n')}`)
 /** Returns lines that can be typed, each with what it shows. */
 function showing(shown: Shown, account: AccountId, lastDay: IsoDate): string[] {
   const [from, to] = [addMonths(`${lastDay.slice(0, 8)}01`, -1), addDays(`${lastDay.slice(0, 8)}01`, -1)]
-  const { longestInvoice, openInvoice, germanInvoice, stairstepInvoice, creditNote } = shown
+  const { longestInvoice, openInvoice, germanInvoice, stairstepInvoice, creditNote, hasDebits } = shown
   const pdf = (path: string, id: number | null, name: string) =>
     id === null ? null : `demo ${path}/${id}/pdf > ${name}.pdf`
   const lines: (readonly [command: string | null, shows: string])[] = [
@@ -211,6 +220,7 @@ function showing(shown: Shown, account: AccountId, lastDay: IsoDate): string[] {
     [`demo invoices/${longestInvoice}/explanation`, 'every amount of an invoice'],
     [`demo "reports/tax?from=${from}&to=${to}"`, 'taxes of last month, and why none'],
     ['demo "customers?comp_status=Suspended"', 'who was suspended, mostly for not paying'],
+    [hasDebits ? 'demo resultfiles' : null, 'what the bank answered to debits'],
   ]
   const made = lines.filter((line): line is readonly [string, string] => line[0] !== null)
   const widest = Math.max(...made.map(([command]) => command.length))

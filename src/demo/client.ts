@@ -2,13 +2,16 @@
 
 export interface Answer {
   status: number
-  /** The body as JSON; undefined when there is none. */
+  /** The body as JSON; undefined when there is none, or it is a text. */
   body: unknown
+  /** The body as it came. */
+  text: string
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-export type Send = (method: Method, path: string, body?: object) => Promise<Answer>
+/** Sends an object as JSON, a text as it is. */
+export type Send = (method: Method, path: string, body?: object | string) => Promise<Answer>
 
 /** Answer of a request, read by name; the interface is checked elsewhere. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -22,6 +25,9 @@ export interface DemoClient {
   post(path: string, body: object): Promise<Json>
   put(path: string, body?: object): Promise<Json>
   delete(path: string): Promise<Json>
+  /** A file. */
+  text(path: string): Promise<string>
+  sendText(path: string, body: string): Promise<Json>
   /** Every record of a list, page by page. */
   all(path: string): Promise<Json[]>
 }
@@ -34,7 +40,7 @@ export class DemoRefused extends Error {
 }
 
 export function demoClient(send: Send): DemoClient {
-  const ask = async (method: Method, path: string, body?: object): Promise<Answer> => {
+  const ask = async (method: Method, path: string, body?: object | string): Promise<Answer> => {
     const answer = await send(method, path, body)
     if (answer.status >= 300) throw new DemoRefused(method, path, answer)
     return answer
@@ -44,6 +50,8 @@ export function demoClient(send: Send): DemoClient {
     post: async (path, body) => (await ask('POST', path, body)).body,
     put: async (path, body) => (await ask('PUT', path, body)).body,
     delete: async (path) => (await ask('DELETE', path)).body,
+    text: async (path) => (await ask('GET', path)).text,
+    sendText: async (path, body) => (await ask('POST', path, body)).body,
     all: async (path) => {
       const found: Json[] = []
       for (let page = 1; ; page += 1) {

@@ -1,5 +1,6 @@
 import { addDays, addMonths, firstOfNextMonth } from '../kernel/calendar.ts'
 import type { Extra, Plan } from './catalogue.ts'
+import { addBankAccount } from './debits.ts'
 import { addCard, type Card, giveBack, isFailing, payByCard, replaceCard } from './cards.ts'
 import {
   cancel,
@@ -57,10 +58,11 @@ const REASONS = [
   'Missed a link to our calendar',
 ] as const
 
-/** Becomes a customer, with a card where it is paid by card. */
+/** Becomes a customer, with the card or the bank account that is charged. */
 function signUp(life: Life, card: Card = 'sound'): void {
   join(life)
   addCard(life, 0, card)
+  addBankAccount(life)
 }
 
 const seatsFor = (life: Life, plan: Plan): number =>

@@ -104,12 +104,16 @@ export function prospectOf(draw: Draw, number: number, wish: { isFirm: boolean; 
   }
 }
 
+/** Americans who pay by no card have their bank accounts debited. */
+const wayOfPaying = ({ code }: Land, drawn: string): string =>
+  code === 'US' && drawn !== 'credit_card' ? 'bank_account' : drawn
+
 const common = (draw: Draw, land: Land, number: number) => ({
   ...address(draw, land),
   Reference: `BQ-${1000 + number}`,
   CurrencyCode: land.currency,
   ...(land.locale === undefined ? {} : { Locale: land.locale }),
-  PaymentMethod: draw.weighted({ eft: 5, credit_card: 4, debit_order: 2, cheque: 1 }),
+  PaymentMethod: wayOfPaying(land, draw.weighted({ eft: 5, credit_card: 4, debit_order: 2, cheque: 1 })),
 })
 
 function firm(draw: Draw, land: Land, number: number): Pick<Prospect, 'body' | 'people'> {

@@ -2,6 +2,7 @@ import { addDays, daysBetween, type Instant, type IsoDate } from '../kernel/cale
 import { openShop, raiseTeamPrice } from './catalogue.ts'
 import type { DemoClient } from './client.ts'
 import { type Draw, drawOf } from './draw.ts'
+import { addDebitGateway, weekOfDebits } from './debits.ts'
 import { type Customer, isFriday, lifeOf, type Step, type World } from './life.ts'
 import { isOfFirms, kindOf, LIVES } from './lives.ts'
 import { isPayday, receivePayments } from './payments.ts'
@@ -50,6 +51,7 @@ const COMING_SOON_DAYS = 3
 export async function liveStory(client: DemoClient, wish: StoryWish, events: StoryEvents): Promise<StoryOutcome> {
   const total = daysBetween(wish.firstDay, wish.lastDay)
   const shop = await openShop(client)
+  const handleDebits = weekOfDebits(await addDebitGateway(client))
   const { steps, customers } = plot(wish, total)
   const byDay = stepsByDay(steps)
   const usage = drawOf(wish.seed, SALTS.usage)
@@ -68,6 +70,7 @@ export async function liveStory(client: DemoClient, wish: StoryWish, events: Sto
     const world: World = { client, shop, today, beside }
     for (const { act } of byDay.get(day) ?? []) await act(world)
     if (dayToRead) await readMeters(world, customers, usage)
+    if (dayToRead) await handleDebits(world)
     if (dayToRead && isPayday(today)) await receivePayments(world, payments)
     await ended()
     events.lived({ day: today, done: day, total })

@@ -46,6 +46,31 @@ describe('the story of the demo', () => {
     )
   })
 
+  test('shows debits by files of NACHA: batches, a return that is debited again, and an account that the bank corrected', async () => {
+    const { client } = await longStory()
+    const batches = await client.all('/v1/batches')
+    expect(batches.filter(({ State }) => State === 'completed').length).toBeGreaterThan(10)
+    expect(batches.filter(({ State, isDayPassed }) => State === 'failed' || isDayPassed)).toEqual([])
+    const files = await client.all('/v1/resultfiles')
+    const kinds = new Set<string>()
+    for (const { resultFileID, Format } of files) {
+      expect(Format).toBe('nacha')
+      for (const { Kind, Code, State } of (await client.get(`/v1/resultfiles/${resultFileID}`)).Lines)
+        kinds.add(`${Kind} ${Code} ${State}`)
+    }
+    // Returns that were applied are counted; a line is kept only of what they did not do.
+    expect([...kinds]).toEqual(['change C01 applied'])
+    const sum = (field: string) => files.reduce((total, file) => total + file[field], 0)
+    expect([sum('Unmatched'), sum('Payments')]).toEqual([0, sum('Applied') / 2])
+    const invoices = await client.all('/v1/invoices')
+    expect(
+      invoices.some(
+        ({ CollectionMethod, NumTries, Status }) =>
+          CollectionMethod === 'debit_order' && NumTries > 1 && Status === 'Paid',
+      ),
+    ).toBe(true)
+  })
+
   test('shows papers in German, reverse charge, a stairstep, and credit notes that were made for an invoice and sent', async () => {
     const { client } = await longStory()
     const invoices = await client.all('/v1/invoices')

@@ -8,7 +8,8 @@ import type { TestService } from '../support/app.ts'
 export async function demo(service: TestService, lastDay: IsoDate, wish: { seed: number; customers: number }) {
   const firstDay = addMonths(lastDay, -12)
   const account = await service.newAccount({ currency: 'EUR', clockAt: midnightOf(firstDay, 'Europe/Dublin') })
-  const send: Send = (method, path, body) => account.request(method, path, body)
+  const send: Send = (method, path, body) =>
+    account.request(method, path, body, typeof body === 'string' ? { 'content-type': 'text/plain' } : {})
   const client = demoClient(send)
   const moment = `${lastDay}T15:00:00.000Z`
   const outcome = await liveStory(

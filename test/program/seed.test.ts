@@ -73,7 +73,7 @@ test('a second demo is an account of its own and says so; the first stays as it 
   )
   expect(second.out).toMatch(/2 customers, .* 0 failed\nAPI key {3}test_/)
   const shown = second.out.trimEnd().split('\n\n').at(-1)?.split('\n').slice(1) ?? []
-  expect(shown.length).toBeLessThanOrEqual(8)
+  expect(shown.length).toBeLessThanOrEqual(9)
   for (const line of shown) expect(line).toMatch(/^ {2}(demo|npm run -s perennial) .+ # .+$/)
   expect(shown.join('\n')).toMatch(/demo invoices\/\d+\/explanation +# every amount/)
   const credentials = { account: first.AccountID, key: first.ApiKey }

@@ -230,7 +230,7 @@ const file = ({ db, envelope }: BatchDeps): Operation =>
     tag,
     summary: 'Download the file of a batch, for a key with full permission',
     permission: 'full',
-    success: { status: 200, media: ['text/csv', 'application/xml'] },
+    success: { status: 200, media: ['text/csv', 'application/xml', 'text/plain'] },
     refusals: { 409: 'The file is not made yet or kept no more, or its gateway is held' },
     read: (_db, context, { params }) => downloadFile(db, envelope, context, params['BatchToken'] ?? ''),
   })

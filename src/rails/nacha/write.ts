@@ -84,7 +84,10 @@ export interface AchFile {
 type Values<Layout> = { readonly [Name in keyof Layout]?: string }
 
 /** Writes a record: each value from the beginning of its place, blanks everywhere else. */
-function record<Layout extends Readonly<Record<string, FieldPlace>>>(layout: Layout, values: Values<Layout>): string {
+export function record<Layout extends Readonly<Record<string, FieldPlace>>>(
+  layout: Layout,
+  values: Values<Layout>,
+): string {
   const characters = Array<string>(RECORD_LENGTH).fill(' ')
   for (const [name, value] of Object.entries<string | undefined>(values)) {
     const place = layout[name]
@@ -96,9 +99,9 @@ function record<Layout extends Readonly<Record<string, FieldPlace>>>(layout: Lay
   return characters.join('')
 }
 
-const digits = (value: bigint | number, places: number): string => String(value).padStart(places, '0')
+export const digits = (value: bigint | number, places: number): string => String(value).padStart(places, '0')
 /** Writes a day as files have it: YYMMDD. */
-const dayText = (day: IsoDate): string => day.slice(2).replaceAll('-', '')
+export const dayText = (day: IsoDate): string => day.slice(2).replaceAll('-', '')
 
 /** Sums of entries, as control records have them. */
 interface Sums {
