@@ -82,7 +82,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   checks: ['features', 'platform', 'kernel'],
   duties: ['checks', 'features', 'platform', 'kernel'],
   app: ['duties', 'features', 'platform', 'kernel'],
-  demo: ['demo', 'kernel'],
+  // The demo plays the bank, which writes files.
+  demo: ['demo', 'rails', 'kernel'],
   reference: ['reference', 'platform'],
   commands: ['commands', 'app', 'worker', 'checks', 'duties', 'demo', 'features', 'platform', 'kernel'],
   main: ['commands', 'platform', 'kernel'],

@@ -64,7 +64,7 @@ interface Handed {
 export function weekOfDebits(gatewayID: number): (world: World) => Promise<void> {
   const handed = new Map<string, Handed>()
   let debits = 0
-  /** The bank answers by the place of a debit in the row of all. */
+  /** Returns the bank's answer to a debit, by its place in the row of all. */
   const answerTo = (entry: Handed['entries'][number]): AnsweredEntry[] => {
     debits += 1
     const { trace, reference, amount, account, name: accountHolder } = entry

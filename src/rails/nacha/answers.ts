@@ -3,18 +3,23 @@ import {
   bankOf,
   BATCH_CONTROL,
   BATCH_HEADER,
-  BLOCK_RECORDS,
   CHANGE_ADDENDUM,
   DEBITS_AND_CREDITS,
   ENTRY,
-  entryHash,
-  FILE_CONTROL,
-  FILE_HEADER,
-  FILLER,
   RETURN_ADDENDUM,
   traceOf,
 } from './layout.ts'
-import { dayText, digits, record } from './write.ts'
+import {
+  added,
+  dayText,
+  digits,
+  type NachaSums,
+  nachaHeader,
+  nachaRecord,
+  NO_ENTRIES,
+  sumFields,
+  withFileEnd,
+} from './records.ts'
 
 /**
  * Writes the file in which a bank answers debits: returns, and corrections of accounts, with sums that add up. This service only reads such files; the
@@ -30,9 +35,9 @@ export interface AnsweredEntry {
   amountMinor?: bigint
   /** Of the debit. */
   reference?: string
-  /** What is right, in the form of the code. */
+  /** The right number, as the code has it. */
   corrected?: string
-  /** What the bank says of a return. */
+  /** Words of the bank about a return. */
   text?: string
   accountHolder?: string
   transactionCode?: string
@@ -49,104 +54,93 @@ export interface AnswerFile {
 }
 
 /** Writes a file of answers: returns in a batch record, corrections in another. */
-export function answerFile(entries: readonly AnsweredEntry[], { company, answering, day }: AnswerFile): string {
-  const written = dayText(day)
-  const lines = [
-    record(FILE_HEADER, {
-      recordType: '1',
-      priority: '01',
-      destination: ` ${company.routing}`,
-      origin: ` ${answering}`,
-      day: written,
-      time: '1200',
-      modifier: 'A',
-      recordSize: '094',
-      blocking: '10',
-      format: '1',
-      destinationName: company.bank.toUpperCase(),
-      originName: 'ACH OPERATOR',
-    }),
-  ]
-  let [count, hash, debits, credits] = [0, 0n, 0n, 0n]
-  let number = 0
-  for (const isChange of [false, true]) {
-    const own = entries.filter(({ code }) => code.startsWith('C') === isChange)
-    if (own.length === 0) continue
-    number += 1
-    const ends = {
-      serviceClass: DEBITS_AND_CREDITS,
-      companyId: company.id,
-      odfi: bankOf(answering),
-      batchNumber: digits(number, 7),
-    }
-    lines.push(
-      record(BATCH_HEADER, {
-        ...ends,
-        recordType: '5',
-        companyName: company.name.toUpperCase(),
-        entryClass: isChange ? 'COR' : 'PPD',
-        description: 'SUBSCRIPTN',
-        effectiveDay: written,
-        status: '1',
-      }),
-    )
-    let [ownHash, ownDebits, ownCredits] = [0n, 0n, 0n]
-    for (const [index, entry] of own.entries()) {
-      const { amountMinor = 0n, transactionCode = isChange ? '21' : '26' } = entry
-      const trace = entry.ownTrace ?? traceOf(answering, BigInt(written) * 10n + BigInt(number), (index % 999) + 1)
-      const about = {
-        recordType: '7',
-        code: entry.code,
-        originalTrace: entry.trace,
-        originalRdfi: bankOf(answering),
-        trace,
-      }
-      lines.push(
-        record(ENTRY, {
-          recordType: '6',
-          transactionCode,
-          routing: company.routing,
-          account: '',
-          amount: digits(amountMinor, 10),
-          reference: entry.reference ?? '',
-          name: entry.accountHolder ?? '',
-          hasAddenda: '1',
-          trace,
-        }),
-        isChange
-          ? record(CHANGE_ADDENDUM, { ...about, addendaType: '98', corrected: entry.corrected ?? '' })
-          : record(RETURN_ADDENDUM, { ...about, addendaType: '99', text: entry.text ?? '' }),
-      )
-      ownHash += BigInt(bankOf(company.routing))
-      if (transactionCode.slice(1) >= '5') ownDebits += amountMinor
-      else ownCredits += amountMinor
-    }
-    lines.push(
-      record(BATCH_CONTROL, {
-        ...ends,
-        recordType: '8',
-        entries: digits(own.length * 2, 6),
-        hash: digits(entryHash(ownHash), 10),
-        debits: digits(ownDebits, 12),
-        credits: digits(ownCredits, 12),
-      }),
-    )
-    count += own.length * 2
-    hash += ownHash
-    debits += ownDebits
-    credits += ownCredits
-  }
-  const blocks = Math.ceil((lines.length + 1) / BLOCK_RECORDS)
-  lines.push(
-    record(FILE_CONTROL, {
-      recordType: '9',
-      batches: digits(number, 6),
-      blocks: digits(blocks, 6),
-      entries: digits(count, 8),
-      hash: digits(entryHash(hash), 10),
-      debits: digits(debits, 12),
-      credits: digits(credits, 12),
-    }),
+export function answerFile(entries: readonly AnsweredEntry[], about: AnswerFile): string {
+  const { company, answering, day } = about
+  const header = nachaHeader({
+    destination: ` ${company.routing}`,
+    origin: ` ${answering}`,
+    day: dayText(day),
+    time: '1200',
+    modifier: 'A',
+    destinationName: company.bank.toUpperCase(),
+    originName: 'ACH OPERATOR',
+  })
+  const groups = [entries.filter((entry) => !isChange(entry)), entries.filter(isChange)].filter(
+    ({ length }) => length > 0,
   )
-  return [...lines, ...Array<string>(blocks * BLOCK_RECORDS - lines.length).fill(FILLER)].join('\n')
+  const lines = [header, ...groups.flatMap((group, index) => groupLines(group, about, index + 1))]
+  const sums = groups.map((group) => groupSums(group, about)).reduce(added, NO_ENTRIES)
+  return withFileEnd(lines, groups.length, sums).join('\n')
+}
+
+const isChange = ({ code }: AnsweredEntry): boolean => code.startsWith('C')
+const codeOf = (entry: AnsweredEntry): string => entry.transactionCode ?? (isChange(entry) ? '21' : '26')
+/** Debits have transaction codes that end in 5 to 9. */
+const isDebitCode = (code: string): boolean => code.slice(1) >= '5'
+
+function groupSums(group: readonly AnsweredEntry[], { company }: AnswerFile): NachaSums {
+  const total = (isDebit: boolean) =>
+    group
+      .filter((entry) => isDebitCode(codeOf(entry)) === isDebit)
+      .reduce((sum, { amountMinor = 0n }) => sum + amountMinor, 0n)
+  return {
+    // An entry and its addendum.
+    entries: group.length * 2,
+    hash: BigInt(bankOf(company.routing)) * BigInt(group.length),
+    debits: total(true),
+    credits: total(false),
+  }
+}
+
+function groupLines(group: readonly AnsweredEntry[], about: AnswerFile, number: number): string[] {
+  const { company, answering, day } = about
+  const ends = {
+    serviceClass: DEBITS_AND_CREDITS,
+    companyId: company.id,
+    odfi: bankOf(answering),
+    batchNumber: digits(number, 7),
+  }
+  const sums = groupSums(group, about)
+  return [
+    nachaRecord(BATCH_HEADER, {
+      ...ends,
+      recordType: '5',
+      companyName: company.name.toUpperCase(),
+      entryClass: group.some(isChange) ? 'COR' : 'PPD',
+      description: 'SUBSCRIPTN',
+      effectiveDay: dayText(day),
+      status: '1',
+    }),
+    ...group.flatMap((entry, index) => {
+      const ownTrace = traceOf(answering, BigInt(dayText(day)) * 10n + BigInt(number), (index % 999) + 1)
+      return entryLines({ ownTrace, ...entry }, about)
+    }),
+    nachaRecord(BATCH_CONTROL, { ...ends, ...sumFields(sums), recordType: '8', entries: digits(sums.entries, 6) }),
+  ]
+}
+
+function entryLines(entry: AnsweredEntry & { ownTrace: string }, { company, answering }: AnswerFile): string[] {
+  const trace = entry.ownTrace
+  const answered = {
+    recordType: '7',
+    code: entry.code,
+    originalTrace: entry.trace,
+    originalRdfi: bankOf(answering),
+    trace,
+  }
+  return [
+    nachaRecord(ENTRY, {
+      recordType: '6',
+      transactionCode: codeOf(entry),
+      routing: company.routing,
+      amount: digits(entry.amountMinor ?? 0n, 10),
+      reference: entry.reference ?? '',
+      name: entry.accountHolder ?? '',
+      hasAddenda: '1',
+      trace,
+    }),
+    isChange(entry)
+      ? nachaRecord(CHANGE_ADDENDUM, { ...answered, addendaType: '98', corrected: entry.corrected ?? '' })
+      : nachaRecord(RETURN_ADDENDUM, { ...answered, addendaType: '99', text: entry.text ?? '' }),
+  ]
 }

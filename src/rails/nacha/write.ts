@@ -1,26 +1,29 @@
-import { assert } from '../../kernel/assert.ts'
 import type { IsoDate } from '../../kernel/calendar.ts'
 import { achText } from './characters.ts'
 import {
   bankOf,
   BATCH_CONTROL,
   BATCH_HEADER,
-  BLOCK_RECORDS,
   CREDIT_OF_CHECKING,
   DEBIT_OF_CHECKING,
   DEBIT_OF_SAVINGS,
   DEBITS_ALONE,
   DEBITS_AND_CREDITS,
   ENTRY,
-  FILE_CONTROL,
-  FILE_HEADER,
-  FILLER,
-  entryHash,
   LINE_END,
-  type FieldPlace,
-  RECORD_LENGTH,
   traceOf,
 } from './layout.ts'
+import {
+  added,
+  dayText,
+  digits,
+  type NachaSums,
+  nachaHeader,
+  nachaRecord,
+  NO_ENTRIES,
+  sumFields,
+  withFileEnd,
+} from './records.ts'
 
 /** Writes NACHA files of debits. The same facts give the same text. */
 
@@ -81,46 +84,7 @@ export interface AchFile {
   batches: readonly AchBatch[]
 }
 
-type Values<Layout> = { readonly [Name in keyof Layout]?: string }
-
-/** Writes a record: each value from the beginning of its place, blanks everywhere else. */
-export function record<Layout extends Readonly<Record<string, FieldPlace>>>(
-  layout: Layout,
-  values: Values<Layout>,
-): string {
-  const characters = Array<string>(RECORD_LENGTH).fill(' ')
-  for (const [name, value] of Object.entries<string | undefined>(values)) {
-    const place = layout[name]
-    assert(place && value !== undefined, `a record has a place for ${name}`)
-    const [from, to] = place
-    assert(value.length <= to - from + 1, `${name} has at most ${to - from + 1} characters`)
-    for (let index = 0; index < value.length; index++) characters[from - 1 + index] = value[index] as string
-  }
-  return characters.join('')
-}
-
-export const digits = (value: bigint | number, places: number): string => String(value).padStart(places, '0')
-/** Writes a day as files have it: YYMMDD. */
-export const dayText = (day: IsoDate): string => day.slice(2).replaceAll('-', '')
-
-/** Sums of entries, as control records have them. */
-interface Sums {
-  entries: number
-  hash: bigint
-  debits: bigint
-  credits: bigint
-}
-
-const NOTHING: Sums = { entries: 0, hash: 0n, debits: 0n, credits: 0n }
-
-const added = (some: Sums, others: Sums): Sums => ({
-  entries: some.entries + others.entries,
-  hash: some.hash + others.hash,
-  debits: some.debits + others.debits,
-  credits: some.credits + others.credits,
-})
-
-const sumsOf = ({ debits }: AchBatch, offset: AchFile['offset']): Sums => {
+const sumsOf = ({ debits }: AchBatch, offset: AchFile['offset']): NachaSums => {
   const total = debits.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
   const routings = [...debits.map(({ routing }) => routing), ...(offset ? [offset.routing] : [])]
   return {
@@ -131,15 +95,8 @@ const sumsOf = ({ debits }: AchBatch, offset: AchFile['offset']): Sums => {
   }
 }
 
-/** Writes the digits of sums that a control record of either kind has. */
-const sumFields = ({ hash, debits, credits }: Sums) => ({
-  hash: digits(entryHash(hash), 10),
-  debits: digits(debits, 12),
-  credits: digits(credits, 12),
-})
-
 const debitLine = (debit: AchDebit): string =>
-  record(ENTRY, {
+  nachaRecord(ENTRY, {
     recordType: '6',
     transactionCode: debit.isSavings ? DEBIT_OF_SAVINGS : DEBIT_OF_CHECKING,
     routing: debit.routing,
@@ -165,7 +122,7 @@ function batchLines(file: AchFile, batch: AchBatch, index: number): string[] {
     odfi: bankOf(odfi),
     batchNumber: digits(index + 1, 7),
   }
-  const header = record(BATCH_HEADER, {
+  const header = nachaRecord(BATCH_HEADER, {
     ...ends,
     recordType: '5',
     companyName,
@@ -184,13 +141,13 @@ function batchLines(file: AchFile, batch: AchBatch, index: number): string[] {
     hasAddenda: '0',
     trace: traceOf(odfi, file.batchId, OFFSET_PLACE + index),
   }
-  const control = record(BATCH_CONTROL, {
+  const control = nachaRecord(BATCH_CONTROL, {
     ...ends,
     ...sumFields(sums),
     recordType: '8',
     entries: digits(sums.entries, 6),
   })
-  return [header, ...batch.debits.map(debitLine), ...(balance ? [record(ENTRY, balance)] : []), control]
+  return [header, ...batch.debits.map(debitLine), ...(balance ? [nachaRecord(ENTRY, balance)] : []), control]
 }
 
 /**
@@ -199,32 +156,18 @@ function batchLines(file: AchFile, batch: AchBatch, index: number): string[] {
  */
 export function writeNacha(file: AchFile): string {
   const { destination, origin, batches, fileOfDay } = file
-  const header = record(FILE_HEADER, {
-    recordType: '1',
-    priority: '01',
+  const header = nachaHeader({
     destination: ` ${destination.routing}`,
     origin: origin.id.padStart(10, ' '),
     day: dayText(file.writtenOn),
     time: file.writtenAt.replace(':', ''),
     modifier: MODIFIERS[fileOfDay] ?? '',
-    recordSize: '094',
-    blocking: '10',
-    format: '1',
     destinationName: achText(destination.name, 23),
     originName: achText(origin.name, 23),
   })
   const lines = [header, ...batches.flatMap((batch, index) => batchLines(file, batch, index))]
-  const sums = batches.map((batch) => sumsOf(batch, file.offset)).reduce(added, NOTHING)
-  const blocks = Math.ceil((lines.length + 1) / BLOCK_RECORDS)
-  lines.push(
-    record(FILE_CONTROL, {
-      ...sumFields(sums),
-      recordType: '9',
-      batches: digits(batches.length, 6),
-      blocks: digits(blocks, 6),
-      entries: digits(sums.entries, 8),
-    }),
-  )
-  const filled = [...lines, ...Array<string>(blocks * BLOCK_RECORDS - lines.length).fill(FILLER)]
-  return filled.map((line) => line + LINE_END).join('')
+  const sums = batches.map((batch) => sumsOf(batch, file.offset)).reduce(added, NO_ENTRIES)
+  return withFileEnd(lines, batches.length, sums)
+    .map((line) => line + LINE_END)
+    .join('')
 }
