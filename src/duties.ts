@@ -29,7 +29,7 @@ import { abandoningDuty, removalDuty } from './features/payment-methods/removal.
 import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldBankReferences, deleteOldResultLines } from './features/result-files/queries.ts'
 import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
-import { unappliedReports } from './features/result-files/unapplied.ts'
+import { listedReports } from './features/result-files/unapplied.ts'
 import { forgetMandatesDuty, mandatePdfsDuty } from './features/emandates/duty.ts'
 import type { Drawing } from './features/documents/draw.ts'
 import type { SealKey } from './platform/seal/certificate.ts'
@@ -67,11 +67,11 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
   await afterCustomerReturn(tx, context, customer.id)
 }
 
-/** Adds what reports of gateways need of other rooms: those that cannot be applied are listed among the result files, and who has lost a card gets a mail. */
+/** Adds what reports of gateways need of other rooms: what they leave to a person is listed among the result files, and who has lost a card gets a mail. */
 const withFollowUps = <About extends GatewayDeps>(about: About) => ({
   ...about,
   linesOfService,
-  onUnapplied: unappliedReports(about),
+  ...listedReports(about),
   onCardLost: mailLostCard,
 })
 

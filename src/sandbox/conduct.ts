@@ -12,6 +12,9 @@ export type Conduct =
   | 'half_returned'
   | 'refund_pending'
   | 'refund_fails'
+  | 'refunded'
+  | 'half_refunded'
+  | 'removed'
   | 'renewed'
   | 'requires_action'
   | 'by_amount'
@@ -29,6 +32,9 @@ const CONDUCTS: Record<string, Conduct> = {
   '4000000000002685': 'half_returned',
   '4000000000007726': 'refund_pending',
   '4000000000005126': 'refund_fails',
+  '4000000000003162': 'refunded',
+  '4000000000005563': 'half_refunded',
+  '4000000000006116': 'removed',
   '4000000000001232': 'renewed',
   '4000002500003155': 'requires_action',
   '4000000000000077': 'by_amount',
@@ -36,7 +42,7 @@ const CONDUCTS: Record<string, Conduct> = {
 
 export const conductOf = (number: string): Conduct => CONDUCTS[number] ?? 'approved'
 
-/** Days after the charge on which it is returned, and after that on which a return is won back. */
+/** Days after the charge on which it is returned, or refunded at the console, and after that on which a return is won back. */
 const RETURN_DAYS = 10
 const WIN_DAYS = 20
 /** How long nobody learns what became of a call without an answer. */
@@ -51,6 +57,9 @@ export interface ChargeFate {
   returnedOn: IsoDate | null
   returnedMinor: bigint | null
   wonOn: IsoDate | null
+  /** At the console of the sandbox. */
+  refundedOn: IsoDate | null
+  refundedMinor: bigint | null
 }
 
 const APPROVED: ChargeFate = {
@@ -60,6 +69,8 @@ const APPROVED: ChargeFate = {
   returnedOn: null,
   returnedMinor: null,
   wonOn: null,
+  refundedOn: null,
+  refundedMinor: null,
 }
 const declined = (code: string): ChargeFate => ({ ...APPROVED, state: 'declined', code })
 const returned = (today: IsoDate, amountMinor: bigint): ChargeFate => ({
@@ -67,6 +78,17 @@ const returned = (today: IsoDate, amountMinor: bigint): ChargeFate => ({
   returnedOn: addDays(today, RETURN_DAYS),
   returnedMinor: amountMinor,
 })
+const refunded = (today: IsoDate, amountMinor: bigint): ChargeFate => ({
+  ...APPROVED,
+  refundedOn: addDays(today, RETURN_DAYS),
+  refundedMinor: amountMinor,
+})
+/** Of one cent nothing can be halved: it goes back whole. */
+const halfOf = (amountMinor: bigint): bigint => (amountMinor === 1n ? 1n : amountMinor / 2n)
+
+/** Returns the day from which a card that is charged is no more there; null: it stays. */
+export const removedFrom = (conduct: Conduct, today: IsoDate): IsoDate | null =>
+  conduct === 'removed' ? addDays(today, RETURN_DAYS) : null
 
 interface ChargeFacts {
   conduct: Conduct
@@ -90,8 +112,11 @@ export function chargeFateOf(facts: ChargeFacts): ChargeFate {
     case 'returned_and_won':
       return { ...returned(today, amountMinor), wonOn: addDays(today, RETURN_DAYS + WIN_DAYS) }
     case 'half_returned':
-      // Of one cent nothing can be halved: it is returned whole.
-      return returned(today, amountMinor === 1n ? 1n : amountMinor / 2n)
+      return returned(today, halfOf(amountMinor))
+    case 'refunded':
+      return refunded(today, amountMinor)
+    case 'half_refunded':
+      return refunded(today, halfOf(amountMinor))
     case 'requires_action':
       return facts.isCustomerPresent && facts.hasAsked ? APPROVED : { ...APPROVED, state: 'requires_action' }
     case 'by_amount':

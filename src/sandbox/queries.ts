@@ -20,10 +20,12 @@ export interface SandboxCard {
   expiryYear: number
   expiryMonth: number
   removedAt: Instant | null
+  /** The day from which its gateway has removed it by itself. */
+  removedOn: IsoDate | null
 }
 
 const CARD = fragment`token, reference, conduct, fingerprint, brand, last_four as "lastFour", expiry_year as "expiryYear",
-  expiry_month as "expiryMonth", removed_at as "removedAt"`
+  expiry_month as "expiryMonth", removed_at as "removedAt", removed_on as "removedOn"`
 
 export const findCard = (db: Queryable, { account, gatewayId }: Book, token: string) =>
   db.first<SandboxCard>(sql`
@@ -35,7 +37,7 @@ export const findCardByReference = (db: Queryable, { account, gatewayId }: Book,
      where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`)
 
 /** Stores a card; undefined when one is stored under its reference. */
-export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 'removedAt'>, now: Instant) =>
+export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 'removedAt' | 'removedOn'>, now: Instant) =>
   tx.first<SandboxCard>(sql`
     insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
                                expiry_month, stored_at)
@@ -47,6 +49,14 @@ export const updateCardRemoved = (tx: Transaction, { account, gatewayId }: Book,
   tx.rows(sql`
     update sandbox_cards set removed_at = ${now}
      where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and removed_at is null`)
+
+/** Notes the day from which a card is no more there; false where one is noted. */
+export const updateCardRemovedOn = async (tx: Transaction, { account, gatewayId }: Book, token: string, on: IsoDate) =>
+  (
+    await tx.rows(sql`
+      update sandbox_cards set removed_on = ${on}
+       where account_id = ${account} and gateway_id = ${gatewayId} and token = ${token} and removed_on is null returning 1`)
+  ).length > 0
 
 export interface SandboxCharge {
   reference: string
@@ -62,10 +72,13 @@ export interface SandboxCharge {
   returnedOn: IsoDate | null
   returnedMinor: bigint | null
   wonOn: IsoDate | null
+  refundedOn: IsoDate | null
+  refundedMinor: bigint | null
 }
 
 const CHARGE = fragment`reference, token, amount_minor as "amountMinor", currency_code as "currency", state, code, charged_on as "chargedOn",
-  settles_on as "settlesOn", known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn"`
+  settles_on as "settlesOn", known_from as "knownFrom", returned_on as "returnedOn", returned_minor as "returnedMinor", won_on as "wonOn",
+  refunded_on as "refundedOn", refunded_minor as "refundedMinor"`
 
 export const findCharge = (db: Queryable, { account, gatewayId }: Book, reference: string) =>
   db.first<SandboxCharge>(sql`
@@ -99,10 +112,11 @@ export interface NewCharge extends ChargeFate {
 export const insertCharge = (tx: Transaction, book: Book, charge: NewCharge) =>
   tx.first<SandboxCharge>(sql`
     insert into sandbox_charges (account_id, gateway_id, reference, token, amount_minor, currency_code, state, is_customer_present,
-                                 code, charged_on, settles_on, known_from, returned_on, returned_minor, won_on)
+                                 code, charged_on, settles_on, known_from, returned_on, returned_minor, won_on, refunded_on,
+                                 refunded_minor)
     values (${book.account}, ${book.gatewayId}, ${charge.reference}, ${charge.token}, ${charge.amountMinor}, ${charge.currency},
             ${charge.state}, ${charge.isCustomerPresent}, ${charge.code}, ${charge.chargedOn}, ${charge.settlesOn}, ${charge.knownFrom},
-            ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn})
+            ${charge.returnedOn}, ${charge.returnedMinor}, ${charge.wonOn}, ${charge.refundedOn}, ${charge.refundedMinor})
     on conflict (account_id, gateway_id, reference) do nothing returning ${CHARGE}`)
 
 /** Ends a charge that waits for its customer, or makes it; undefined where it does not wait. */
@@ -145,7 +159,13 @@ export const insertRefund = (tx: Transaction, { account, gatewayId }: Book, refu
     values (${account}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
             ${refund.refundedOn}, ${refund.code}, ${refund.settlesOn}, ${refund.failsOn})`)
 
-export type ReportType = 'charge.settled' | 'charge.returned' | 'charge.dispute_won' | 'refund.updated' | 'card.updated'
+export type ReportType = 
+  | 'charge.settled'
+  | 'charge.returned'
+  | 'charge.dispute_won'
+  | 'charge.refunded'
+  | 'refund.updated'
+  | 'card.updated'
 
 export interface NewReport {
   type: ReportType

@@ -14,6 +14,7 @@ import {
   HIDDEN_MS,
   REFUSED_NUMBER,
   refundFateOf,
+  removedFrom,
   renewedFrom,
 } from './conduct.ts'
 import {
@@ -35,6 +36,7 @@ import {
   type SandboxCharge,
   type SandboxRefund,
   updateCardRemoved,
+  updateCardRemovedOn,
   updateChargeCancelled,
   updateChargeConfirmed,
 } from './queries.ts'
@@ -125,7 +127,7 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
     const { amountMinor, isCustomerPresent } = request
     // Looked up together with those of other charges of this moment.
     const card = await findCard(db.lookup(call.account), call, token)
-    const usable = card && card.removedAt === null ? card : undefined
+    const usable = card && !isRemoved(card, call.today) ? card : undefined
     const read = db.reader(call.account)
     const hasAsked = usable?.conduct === 'requires_action' && (await hasAskedForAction(read, call, token))
     const fate = usable
@@ -133,7 +135,14 @@ export function makeSandbox(db: Database, fingerprintOf: (number: string) => str
       : UNKNOWN_CARD
     const knownFrom = fate.isHidden ? instantOf(Date.parse(call.now) + HIDDEN_MS) : null
     const entry = { ...request, ...fate, token, chargedOn: call.today, settlesOn: null, knownFrom }
-    const charged = await db.transaction(call.account, (tx) => writeCharge(call, tx, entry), { plans: 'lasting' })
+    const removedOn = usable && fate.state === 'succeeded' ? removedFrom(usable.conduct, call.today) : null
+    const write = async (tx: Tx) => {
+      const written = await writeCharge(call, tx, entry)
+      if (removedOn !== null && (await updateCardRemovedOn(tx, call, token, removedOn)))
+        insertReport(tx, call, { type: 'card.updated', reference: token, dueOn: removedOn })
+      return written
+    }
+    const charged = await db.transaction(call.account, write, { plans: 'lasting' })
     return shown(call, read, charged ?? (await findCharge(read, call, request.reference)))
   }
 
@@ -239,6 +248,8 @@ const UNKNOWN_CARD = {
   returnedOn: null,
   returnedMinor: null,
   wonOn: null,
+  refundedOn: null,
+  refundedMinor: null,
 } as const
 
 type Tx = Parameters<Parameters<Database['transaction']>[1]>[0]
@@ -246,9 +257,10 @@ type Tx = Parameters<Parameters<Database['transaction']>[1]>[0]
 async function writeCharge(call: SandboxCall, tx: Tx, entry: NewCharge): Promise<SandboxCharge | undefined> {
   const written = await insertCharge(tx, call, entry)
   if (!written) return undefined
-  const { reference, returnedOn, wonOn } = entry
+  const { reference, returnedOn, wonOn, refundedOn } = entry
   if (returnedOn !== null) insertReport(tx, call, { type: 'charge.returned', reference, dueOn: returnedOn })
   if (wonOn !== null) insertReport(tx, call, { type: 'charge.dispute_won', reference, dueOn: wonOn })
+  if (refundedOn !== null) insertReport(tx, call, { type: 'charge.refunded', reference, dueOn: refundedOn })
   return written
 }
 
@@ -275,8 +287,11 @@ async function hasTravelled({ latencyMs, signal }: SandboxCall): Promise<boolean
 /** Returns the token that a card began with. A renewed card answers a new one, the old one with a number behind it; both charge it. */
 const rootOf = (token: string): string => token.replace(/\.\d+$/, '')
 
+const isRemoved = ({ removedAt, removedOn }: SandboxCard, today: IsoDate): boolean =>
+  removedAt !== null || (removedOn !== null && removedOn <= today)
+
 function shownCard(card: SandboxCard | undefined, today: IsoDate) {
-  if (card === undefined || card.removedAt !== null) return { kind: 'none' } as const
+  if (card === undefined || isRemoved(card, today)) return { kind: 'none' } as const
   const { year, month, renewals } = expiryOn(card, today)
   return {
     kind: 'stored',
@@ -299,16 +314,16 @@ export type ChargeView =
   | { kind: 'requires_action' }
 
 export interface ChargeChangeView {
-  kind: 'returned' | 'dispute_won'
+  kind: 'returned' | 'dispute_won' | 'refunded'
   on: IsoDate
   amountMinor: bigint
 }
 
-/** Returns a charge as it is shown, with what its refunds left for its return. */
+/** Returns a charge as it is shown, with what its refunds left for its return, or for the console. */
 async function shown(call: SandboxCall, read: Queryable, charge: SandboxCharge | undefined): Promise<ChargeView> {
   if (!charge) return { kind: 'none' }
-  const isReturned = charge.returnedOn !== null && charge.returnedOn <= call.today
-  return shownCharge(charge, isReturned ? await listRefunds(read, call, charge.reference) : [], call)
+  const isChanged = [charge.returnedOn, charge.refundedOn].some((on) => on !== null && on <= call.today)
+  return shownCharge(charge, isChanged ? await listRefunds(read, call, charge.reference) : [], call)
 }
 
 function shownCharge(
@@ -332,23 +347,26 @@ function shownCharge(
   }
 }
 
-/** Rule: a return takes no more than earlier refunds have left of the charge. */
+/** Rule: a return, or a refund of the console, takes no more than earlier refunds have left of the charge. */
 function changesOf(
-  { amountMinor: chargedMinor, returnedOn, returnedMinor, wonOn }: SandboxCharge,
+  { amountMinor: chargedMinor, returnedOn, returnedMinor, wonOn, refundedOn, refundedMinor }: SandboxCharge,
   refunds: readonly SandboxRefund[],
   today: IsoDate,
 ): ChargeChangeView[] {
-  if (returnedOn === null || returnedOn > today) return []
-  const leftMinor =
-    chargedMinor -
-    givenMinor(
-      refunds.filter(({ refundedOn }) => refundedOn < returnedOn),
-      returnedOn,
-    )
-  const amountMinor = returnedMinor !== null && returnedMinor < leftMinor ? returnedMinor : leftMinor
-  if (amountMinor === 0n) return []
-  const returned = { kind: 'returned', on: returnedOn, amountMinor } as const
-  return wonOn !== null && wonOn <= today ? [returned, { kind: 'dispute_won', on: wonOn, amountMinor }] : [returned]
+  const taken = (on: IsoDate | null, wantedMinor: bigint | null): bigint => {
+    if (on === null || on > today) return 0n
+    const before = refunds.filter((refund) => refund.refundedOn < on)
+    const leftMinor = chargedMinor - givenMinor(before, on)
+    return wantedMinor !== null && wantedMinor < leftMinor ? wantedMinor : leftMinor
+  }
+  const change = (kind: ChargeChangeView['kind'], on: IsoDate | null, amountMinor: bigint): ChargeChangeView[] =>
+    on === null || on > today || amountMinor === 0n ? [] : [{ kind, on, amountMinor }]
+  const lostMinor = taken(returnedOn, returnedMinor)
+  return [
+    ...change('returned', returnedOn, lostMinor),
+    ...change('dispute_won', wonOn, lostMinor),
+    ...change('refunded', refundedOn, taken(refundedOn, refundedMinor)),
+  ]
 }
 
 /** Returns how much refunds took by a day: not those that came back. */
@@ -371,12 +389,15 @@ function shownRefund(refund: SandboxRefund, today: IsoDate): RefundView {
   return { kind: 'succeeded', on: settlesOn ?? refundedOn }
 }
 
-/** Returns how much of a charge can still be given back: not what a refund took, unless it came back, nor what the customer's bank has taken. */
+/**
+ * Returns how much of a charge can still be given back: not what a refund took, unless it came back, nor what the console has refunded, nor what the
+ * customer's bank has taken.
+ */
 function refundableMinor(charge: SandboxCharge, refunds: readonly SandboxRefund[], call: SandboxCall): bigint {
   const view = shownCharge(charge, refunds, call)
   if (view.kind !== 'succeeded') return 0n
   const taken = view.changes.reduce(
-    (sum, { kind, amountMinor }) => (kind === 'returned' ? sum + amountMinor : sum - amountMinor),
+    (sum, { kind, amountMinor }) => (kind === 'dispute_won' ? sum - amountMinor : sum + amountMinor),
     0n,
   )
   return charge.amountMinor - taken - givenMinor(refunds, call.today)

@@ -149,7 +149,7 @@ export const listAttempts = async (db: Queryable, account: AccountId, invoiceId:
         left join batch_lines l on l.account_id = ${account} and l.payment_id = t."paymentId"
         left join payment_batches b on b.account_id = ${account} and b.batch_id = l.batch_id
         left join lateral (select class, code, message from charge_changes
-             where account_id = ${account} and gateway_id = p.gateway_id and charge_id = p.charge_id and kind in ('returned', 'disputed')
+             where account_id = ${account} and gateway_id = p.gateway_id and charge_id = p.charge_id and kind in ('returned', 'disputed') and not is_refund
              order by charge_change_id desc limit 1) c on true
        order by t."paymentId"`)
   ).map(({ isLost: isLostAgain, lostClass, lostCode, lostMessage, ...row }) => ({

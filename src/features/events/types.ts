@@ -101,6 +101,7 @@ export const EVENT_TYPES = [
   'payment.receipt_queued',
   'payment_refund.created',
   'payment_refund.succeeded',
+  'payment_refund.uncovered',
   'payment_refund.failed',
   'batch.created',
   'batch.updated',

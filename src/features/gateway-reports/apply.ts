@@ -27,6 +27,7 @@ import { type OnCardLost, rejectLost, renewCards } from '../payment-methods/rene
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
+import type { OnUncovered } from './console-refunds.ts'
 import { nameCharge } from './names.ts'
 import { findPaymentOfCharge, findSoldCharge, type KeptReport } from './queries.ts'
 import { APPLIED, refused, type Verdict, WAITS } from './rules.ts'
@@ -45,6 +46,8 @@ export interface ReportDeps extends GatewayDeps, CapturedDeps {
   /** Lists a report that cannot be applied for a person, in the transaction that finishes it. */
   onUnapplied(tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void>
   onCardLost: OnCardLost
+  /** Lists what no money covers of a refund of the console, in the transaction that books it. */
+  onUncovered: OnUncovered
 }
 
 /** Makes the context of what a report of a gateway changes. */
@@ -144,7 +147,7 @@ async function chargeReported(
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
   const of = { charge, paymentId, wasPending: isPending(known) }
   const verdict = await deps.db.transaction(account.id, (tx) =>
-    applyCharge(tx, context, of, state, deps.linesOfService),
+    applyCharge(tx, context, of, state, deps),
   )
   // Once more at most: a payment whose outcome is known does not pend again.
   return verdict === 'outdated' ? chargeReported(deps, context, gateway, report) : verdict

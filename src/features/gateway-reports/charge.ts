@@ -14,21 +14,16 @@ import type { ChargeChange, ChargeState, Declined } from '../gateways/contract.t
 import { addMoneyBack, returnPayment } from '../money/new-money.ts'
 import { loadPayment, lockedPayment } from '../money/payments.ts'
 import { sendReceipt } from '../money/receipt.ts'
+import { getReceivedOfCharge } from '../refunds/queries.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { nameCharge } from './names.ts'
-import { type AppliedChange, insertAppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
+import { type Applying, noteChange, partOf } from './applying.ts'
+import { applyRefunded, applyRefundFailed, type OnUncovered } from './console-refunds.ts'
+import { type AppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
 import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } from './rules.ts'
 
 /** Applies the present truth about a charge to its payments: each change once, whoever learned of it and however often. */
-
-/** The charge that changes are applied to, and those that were; its customer is locked. */
-interface Applying {
-  gatewayId: Id
-  chargeId: Id
-  charge: PaymentRecord
-  applied: AppliedChange[]
-}
 
 /** A charge that a gateway was asked about; `wasPending`: its outcome was not known here when the question left. */
 interface Asked {
@@ -43,7 +38,7 @@ export async function applyCharge(
   context: RequestContext,
   { charge: asked, paymentId, wasPending }: Asked,
   { outcome, changes }: ChargeState,
-  linesOfService: LinesOfService,
+  { linesOfService, onUncovered }: { linesOfService: LinesOfService; onUncovered: OnUncovered },
 ): Promise<Verdict | 'outdated'> {
   const { gatewayId, id: chargeId } = asked
   assert(await lockedPayment(tx, paymentId), `payment ${paymentId} exists`)
@@ -72,14 +67,30 @@ export async function applyCharge(
   let verdict = APPLIED
   for (const change of changes) {
     if (applied.some(({ kind, reference }) => kind === change.kind && reference === change.reference)) continue
-    if (change.kind === 'refunded' || change.kind === 'refund_failed') {
-      verdict = byHand(applying, change)
-      continue
-    }
-    const one = await (change.kind === 'dispute_won' ? win : lose)(tx, context, applying, change)
+    const one = await applyChange(tx, context, applying, change, onUncovered)
     if (one.kind !== 'applied') verdict = one
   }
   return verdict
+}
+
+function applyChange(
+  tx: Transaction,
+  context: RequestContext,
+  applying: Applying,
+  change: ChargeChange,
+  onUncovered: OnUncovered,
+): Promise<Verdict> {
+  switch (change.kind) {
+    case 'returned':
+    case 'disputed':
+      return lose(tx, context, applying, change)
+    case 'dispute_won':
+      return win(tx, context, applying, change)
+    case 'refunded':
+      return applyRefunded(tx, context, applying, change, onUncovered)
+    case 'refund_failed':
+      return applyRefundFailed(tx, context, applying, change)
+  }
 }
 
 /** Applies the first result of a debit, where the charge is a line of a batch; returns the payment as it is then. */
@@ -101,11 +112,6 @@ async function withResult(
   return (await loadPayment(tx, tx.account, payment.id)) ?? payment
 }
 
-async function note(tx: Transaction, { gatewayId, chargeId, applied }: Applying, change: AppliedChange): Promise<void> {
-  await insertAppliedChange(tx, gatewayId, chargeId, change)
-  applied.push(change)
-}
-
 /** Rule: a charge that was recorded as failed and that succeeded is new money, once. */
 async function succeedLate(tx: Transaction, context: RequestContext, applying: Applying, on: IsoDate): Promise<void> {
   const { charge, applied } = applying
@@ -115,7 +121,8 @@ async function succeedLate(tx: Transaction, context: RequestContext, applying: A
   const customer = await findCustomer(tx, tx.account, added.customerId)
   assert(customer, `the customer of payment ${added.id} exists`)
   await sendReceipt(tx, context, added, customer)
-  await note(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId: added.id })
+  const { id: paymentId, amountMinor } = added
+  await noteChange(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId, amountMinor, undoes: null })
 }
 
 /** Rule: a charge that was recorded as received, by hand, and that its gateway declined is taken back, once. */
@@ -140,16 +147,7 @@ async function reverse(
   })
 }
 
-/** Lists what was refunded at the gateway's console, or came back of it, for a person to record: the payment does not fail of it. */
-function byHand({ charge }: Applying, { kind, reference, amountMinor }: ChargeChange): Verdict {
-  const amount = amountText(amountMinor, charge.currency)
-  return refused(
-    kind === 'refunded'
-      ? `At the gateway ${amount} of payment ${charge.id} were refunded (${reference}): record that here.`
-      : `A refund of ${amount} of payment ${charge.id} came back at the gateway (${reference}): record that here.`,
-  )
-}
-
+/** Rule: what is taken back fails the payments of the charge, as far as they are received and not refunded; what is over is listed. */
 async function lose(
   tx: Transaction,
   context: RequestContext,
@@ -161,26 +159,32 @@ async function lose(
   const payments = (await Promise.all(ids.map((id) => loadPayment(tx, tx.account, id)))).filter(
     (one) => one !== undefined,
   )
-  const { shares, beyondMinor } = lostShares(payments, change.amountMinor)
+  const leftMinor = await getReceivedOfCharge(tx, gatewayId, chargeId)
+  const { bookedMinor, overMinor } = partOf(change.amountMinor, leftMinor)
+  const { shares, beyondMinor } = lostShares(payments, bookedMinor)
   const { class: declineClass, code, message: reason } = change
   const failure = { on: earlier(change.on, context.moment.today), reason, declineClass }
   for (const { payment, lostMinor } of shares)
     await returnPayment(tx, context, payment, { ...failure, returnedMinor: lostMinor })
   const { kind, reference } = change
   const why = { class: declineClass, code, message: reason }
-  await note(tx, applying, { kind, reference, paymentId: shares[0]?.payment.id ?? null, why })
+  const paymentId = shares[0]?.payment.id ?? null
+  await noteChange(tx, applying, { kind, reference, paymentId, amountMinor: bookedMinor - beyondMinor, undoes: null, why })
   const line = await findLine(tx, tx.account, charge.id)
   const isLost = shares.some(({ payment }) => payment.id === charge.id)
   if (line?.result === 'success' && isLost)
     await noteReturned(tx, context, line, { ...why, on: failure.on, source: 'gateway' })
   // A person has recorded the return of the debit before.
   else if (line && line.returnedOn !== null) return APPLIED
-  if (beyondMinor === 0n) return APPLIED
-  const amount = amountText(beyondMinor, charge.currency)
+  if (beyondMinor + overMinor === 0n) return APPLIED
+  const amount = amountText(beyondMinor + overMinor, charge.currency)
   return refused(`Of what was taken back ${amount} is more than was received by payment ${charge.id}.`)
 }
 
-/** Rule: money that is won back pays what the payment had paid that was lost by the change which it undoes, else by the last one. */
+/**
+ * Rule: money that is won back pays what the payment had paid that was lost by the change which it undoes, else by the last one. It is what that very loss took,
+ * less what was won of it before; what is over is listed.
+ */
 async function win(
   tx: Transaction,
   context: RequestContext,
@@ -194,8 +198,21 @@ async function win(
   const payment = lost?.paymentId == null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
   if (payment === undefined || amountMinor <= 0n)
     return refused(`A dispute of payment ${charge.id} was won, and none is known to be lost.`)
-  const money = { cause: 'Dispute won' as const, amountMinor, on: earlier(on, context.moment.today) }
-  const added = await addMoneyBack(tx, context, payment, money)
-  await note(tx, applying, { kind, reference, paymentId: added.id })
-  return APPLIED
+  const { bookedMinor, overMinor } = partOf(amountMinor, leftOf(applied, lost))
+  const noted = { kind, reference, amountMinor: bookedMinor, undoes: lost?.reference ?? null }
+  if (bookedMinor > 0n) {
+    const money = { cause: 'Dispute won' as const, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }
+    const added = await addMoneyBack(tx, context, payment, money)
+    await noteChange(tx, applying, { ...noted, paymentId: added.id })
+  } else await noteChange(tx, applying, { ...noted, paymentId: null })
+  if (overMinor === 0n) return APPLIED
+  const amount = amountText(overMinor, charge.currency)
+  return refused(`Of a dispute of payment ${charge.id} that was won ${amount} is more than it had taken.`)
+}
+
+/** Returns what of a loss has not been won back, in minor units; null where a program before has applied it. */
+function leftOf(applied: readonly AppliedChange[], lost: AppliedChange | undefined): bigint | null {
+  if (lost === undefined || lost.amountMinor === null) return null
+  const won = applied.filter(({ kind, undoes }) => kind === 'dispute_won' && undoes === lost.reference)
+  return won.reduce((left, { amountMinor }) => left - (amountMinor ?? 0n), lost.amountMinor)
 }

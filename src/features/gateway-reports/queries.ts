@@ -68,7 +68,7 @@ export const findNamed = (db: Queryable, account: AccountId, gatewayId: Id, name
      union all
     select 'refund', r.gateway_reference, r.refund_id, r.nonce from payment_refunds r
       join payments p on p.account_id = ${account} and p.payment_id = r.payment_id and p.gateway_id = ${gatewayId}
-     where r.account_id = ${account} and r.gateway_reference = any(${list}::text[])`)
+     where r.account_id = ${account} and r.gateway_reference = any(${list}::text[]) and not r.is_from_gateway`)
 }
 
 /** Lists which of some tokens are of cards that a gateway keeps for this account. */
@@ -122,23 +122,33 @@ export const deleteOldReports = (db: Queryable, before: Instant) =>
 /** A change of a charge that was applied. */
 export interface AppliedChange extends Pick<ChargeChange, 'reference'> {
   kind: ChargeChange['kind'] | 'late_success'
-  /** The payment that was failed, or whose money came back; null where nothing was left to be failed. */
+  /** The payment that was failed or refunded, or whose money came back; null where nothing of it was booked. */
   paymentId: Id | null
+  /** What was booked of it; null of a change that a program before has applied. */
+  amountMinor: bigint | null
+  /** The reference of the change whose money came back. */
+  undoes: string | null
   /** Why money was taken back; left out where it came back. */
   why?: Pick<ChargeChange, 'class' | 'code' | 'message'>
 }
 
+/** Refunds of a console are kept by words that programs before know, with a mark of their own. */
+const KEPT_AS: Readonly<Record<string, string>> = { refunded: 'returned', refund_failed: 'dispute_won' }
+
 /** Lists what was applied of a charge, in that order. Its customer is locked, so that nobody else applies more meanwhile. */
 export const listAppliedChanges = (tx: Transaction, gatewayId: Id, chargeId: Id) =>
   tx.rows<AppliedChange>(sql`
-    select kind, reference, payment_id as "paymentId" from charge_changes
+    select case when is_refund then case kind when 'returned' then 'refunded' else 'refund_failed' end else kind end as "kind", reference,
+           payment_id as "paymentId", amount_minor as "amountMinor", undoes
+      from charge_changes
      where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} order by charge_change_id`)
 
 export const insertAppliedChange = (tx: Transaction, gatewayId: Id, chargeId: Id, change: AppliedChange) =>
   tx.rows(sql`
-    insert into charge_changes (account_id, gateway_id, kind, reference, charge_id, payment_id, class, code, message)
-    values (${tx.account}, ${gatewayId}, ${change.kind}, ${change.reference}, ${chargeId}, ${change.paymentId},
-      ${change.why?.class ?? null}, ${change.why?.code ?? null}, ${change.why?.message ?? null})`)
+    insert into charge_changes (account_id, gateway_id, kind, is_refund, reference, charge_id, payment_id, amount_minor, undoes, class, code, message)
+    values (${tx.account}, ${gatewayId}, ${KEPT_AS[change.kind] ?? change.kind}, ${change.kind in KEPT_AS}, ${change.reference}, ${chargeId},
+      ${change.paymentId}, ${change.amountMinor}, ${change.undoes}, ${change.why?.class ?? null}, ${change.why?.code ?? null},
+      ${change.why?.message ?? null})`)
 
 /** Finds the charge of a capture session by its reference: the payment that it is, whether its outcome is open, and whether it can still become a payment. */
 export const findSoldCharge = (db: Queryable, account: AccountId, gatewayId: Id, chargeId: Id) =>

@@ -5,7 +5,7 @@ import { sql } from '../../platform/database/sql.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { NO_LINES_OF_SERVICE } from '../batches/hooks.ts'
 import { mailLostCard } from '../reminders/card-lost.ts'
-import { unappliedReports } from '../result-files/unapplied.ts'
+import { listedReports } from '../result-files/unapplied.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
 import { findKnownCharge } from '../gateways/charge-queries.ts'
@@ -23,7 +23,7 @@ export const depsOf = (service: TestService, more: Partial<ReportDeps> = {}): Re
   db: service.db,
   realClock: Date.now,
   linesOfService: NO_LINES_OF_SERVICE,
-  onUnapplied: unappliedReports(service.calling),
+  ...listedReports(service.calling),
   onCardLost: mailLostCard,
   ...more,
 })

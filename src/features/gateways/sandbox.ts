@@ -4,6 +4,7 @@ import type { DeclineClass } from '../../kernel/rails.ts'
 import { accountRefusalOf } from '../../sandbox/conduct.ts'
 import type { ReportType, SandboxReport } from '../../sandbox/queries.ts'
 import {
+  type ChargeChangeView,
   type ChargeView,
   isSignedReport,
   makeSandbox,
@@ -202,6 +203,7 @@ const ABOUT_OF: Readonly<Record<ReportType, GatewayReport['about']>> = {
   'charge.settled': 'charge',
   'charge.returned': 'charge',
   'charge.dispute_won': 'charge',
+  'charge.refunded': 'charge',
   'refund.updated': 'refund',
   'card.updated': 'stored',
 }
@@ -250,6 +252,12 @@ function outcomeOf(reference: string, view: Exclude<ChargeView, { kind: 'none' }
   }
 }
 
+const CHANGED: Readonly<Record<ChargeChangeView['kind'], string>> = {
+  returned: 'The customer’s bank took the money back.',
+  dispute_won: 'The dispute was won.',
+  refunded: 'Refunded at the gateway.',
+}
+
 function chargeStateOf(reference: string, view: ChargeView | NoAnswer): ChargeState | Unknown | NotSent {
   if (view.kind === 'none') return { outcome: view, changes: [] }
   if (view.kind !== 'succeeded') {
@@ -263,7 +271,7 @@ function chargeStateOf(reference: string, view: ChargeView | NoAnswer): ChargeSt
     amountMinor,
     class: 'refunded_late',
     code: kind,
-    message: kind === 'returned' ? 'The customer’s bank took the money back.' : 'The dispute was won.',
+    message: CHANGED[kind],
   }))
   return { outcome: outcomeOf(reference, view), changes }
 }

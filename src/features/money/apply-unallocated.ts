@@ -72,6 +72,18 @@ export async function applyNotesOf(tx: Transaction, context: IssueContext, lost:
     }
 }
 
+/** Pays invoices of a locked customer with what is unallocated of some credit notes, in the order given, as far as it reaches. */
+export async function applyNotes(
+  tx: Transaction,
+  context: IssueContext,
+  notes: readonly Id[],
+  paid: readonly PaidInvoice[],
+): Promise<void> {
+  const free = await listFree(tx, [...new Set(paid.map(({ customerId }) => customerId))])
+  const ofNotes = free.filter(({ kind, id }) => kind === 'negative_adjustment' && notes.includes(id))
+  if (ofNotes.length > 0) await applyFree(tx, context, paid, ofNotes)
+}
+
 /** Invoices that a payment was allocated to, and the day on which it failed or came back. */
 interface LostMoney {
   customerId: CustomerId
@@ -100,7 +112,7 @@ async function applyFree(
 }
 
 /** Allocation to be made, in the currency of its documents. */
-type AppliedState = WantedState & { currency: string }
+export type AppliedState = WantedState & { currency: string }
 
 function statesOf(
   { account }: IssueContext,
@@ -143,8 +155,8 @@ function statesOf(
   })
 }
 
-/** Writes allocations of many customers at once. */
-async function writeApplied(tx: Transaction, context: IssueContext, wanted: readonly AppliedState[]): Promise<void> {
+/** Writes allocations of the service, of many customers at once. */
+export async function writeApplied(tx: Transaction, context: IssueContext, wanted: readonly AppliedState[]): Promise<void> {
   if (wanted.length === 0) return
   const { now } = context.moment
   const ids = await drawAllocationIds(tx, wanted.length)

@@ -16,6 +16,7 @@ import { checkNotLocked } from '../accounts/rules.ts'
 import { addCredited } from '../invoices/state-queries.ts'
 import { drawCreditIds, insertNegative } from './adjustment-queries.ts'
 import { planAllocations, type PlannedAllocations } from './allocate.ts'
+import { coverRefunds } from './cover-refunds.ts'
 import { insertCreditLines } from './credit-note-queries.ts'
 import { freeNumber } from './credit-notes.ts'
 import { freePayments } from './free-payments.ts'
@@ -114,8 +115,9 @@ export async function creditInvoice(
     if (done.status === 'rejected') throw done.reason
   const allocations = await placed
   const refundAdjustmentId = await refundRest(tx, context, credit, note, amountMinor - note.appliedMinor)
+  const isCovered = await coverRefunds(tx, context, note.customerId, credit.isFreePayments ? note.dated : null)
   const record =
-    refundAdjustmentId === null
+    refundAdjustmentId === null && !isCovered
       ? { ...note, allocations, settlements: settled, lines }
       : await reloadedNegative(tx, note)
   await recordNegativeEvent(tx, context, 'created', record)

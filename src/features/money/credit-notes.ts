@@ -23,6 +23,9 @@ import { addCredited } from '../invoices/state-queries.ts'
 import { getSender } from '../outbox/queries.ts'
 import type { IssueContext } from '../invoices/issue.ts'
 import { insertNegative, type NewNegative } from './adjustment-queries.ts'
+import { applyNotes } from './apply-unallocated.ts'
+import { listOpenRefunds } from './cover-queries.ts'
+import { coverRefunds } from './cover-refunds.ts'
 import { insertCreditLines, insertCreditTaxes } from './credit-note-queries.ts'
 import { withRoom } from './release-pending-lines.ts'
 import { reasonOfNote } from './note-reason.ts'
@@ -82,10 +85,12 @@ async function writeNotes(
   creditable: readonly InvoiceToSettle[],
 ): Promise<MadeCreditNote[]> {
   if (notes.length === 0) return []
-  const [open, { locale, country }] = await Promise.all([
+  const [open, { locale, country }, refunds] = await Promise.all([
     listOpenInvoices(tx, cause),
     getSender(tx, tx.account, cause.customerId),
+    listOpenRefunds(tx, cause.customerId),
   ])
+  const isRefunded = refunds.length > 0
   const spoken = { ...cause, locale: localeOfAccount(locale, country) }
   const all = open.map(({ id, dated, openMinor }): OpenInvoice => ({ invoiceId: id, invoiceDate: dated, openMinor }))
   const isMade = (invoice: OpenInvoice) => cause.made.includes(invoice.invoiceId)
@@ -93,7 +98,7 @@ async function writeNotes(
     notes,
     all.filter((invoice) => !isMade(invoice)),
     all.filter(isMade),
-    cause.isAutoApply,
+    cause.isAutoApply && !isRefunded,
   )
   const made: MadeCreditNote[] = []
   for (const [index, planned] of notes.entries())
@@ -129,7 +134,28 @@ async function writeNotes(
   }
   const allocations = await withRoom(tx, context, room, () => writeMoney(tx, context, change))
   await recordNoteEvents(tx, context, cause, { made, allocations, settlements })
+  if (isRefunded) await placeBehindRefunds(tx, context, cause, { made, open })
   return made
+}
+
+/** Rule: what a gateway's console has refunded of an invoice takes what its notes leave, before other invoices do. */
+async function placeBehindRefunds(
+  tx: Transaction,
+  context: IssueContext,
+  { customerId, currency, made: invoicesMade, isAutoApply }: CreditCause,
+  { made, open }: { made: readonly MadeCreditNote[]; open: readonly OwedDocument[] },
+): Promise<void> {
+  await coverRefunds(tx, context, customerId)
+  if (!isAutoApply) return
+  const isMade = ({ id }: OwedDocument) => invoicesMade.includes(id)
+  const inTurn = [...open.filter(isMade), ...open.filter((one) => !isMade(one))]
+  const paid = inTurn.map(({ id }) => ({ id, customerId, currency }))
+  await applyNotes(
+    tx,
+    context,
+    made.map(({ id }) => id),
+    paid,
+  )
 }
 
 /** Lists the open invoices that credits can be placed on, by day and identifier. */

@@ -23,6 +23,7 @@ import {
 } from './adjustment-queries.ts'
 import { checkTarget, type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven } from './allocation-queries.ts'
+import { coverRefunds } from './cover-refunds.ts'
 import { loadCorrected } from './corrected.ts'
 import { withRoom } from './release-pending-lines.ts'
 import { lockedRecord, recordMoneyEvent, withAllocations } from './records.ts'
@@ -145,6 +146,7 @@ export async function addNegative(
       allocations: { before: [], after: plan.allocations },
     })
   })
+  if (negative.kind === 'credit_note') await coverRefunds(tx, context, negative.customerId)
   const record = await reloadedNegative(tx, negative)
   await recordNegativeEvent(tx, context, 'created', record)
   return record
@@ -237,6 +239,7 @@ export async function editNegative(
       },
     })
   })
+  if (negative.kind === 'credit_note') await coverRefunds(tx, context, negative.customerId)
   const record = await reloadedNegative(tx, before)
   await recordNegativeEvent(tx, context, 'updated', record)
   return record
@@ -267,6 +270,9 @@ export async function removeNegative(
   await deleteNegative(tx, negative.id)
   sendWordsOfNote(tx, negative, negative.ref, null)
   await recordNegativeEvent(tx, context, 'deleted', negative)
+  // A refund that it had paid is open again.
+  if (negative.allocations.some(({ owedKind }) => owedKind === 'positive_adjustment'))
+    await coverRefunds(tx, context, negative.customerId)
 }
 
 /** Makes what a note gave back of charges creditable again, as its money is undone; days that were given back stay so. */

@@ -9,8 +9,10 @@ import { midnightOf } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { listRefundIds } from './adjustment-queries.ts'
 import { listEndedAllocations } from './allocation-queries.ts'
+import { coverRefunds } from './cover-refunds.ts'
+import { listOpenOfCharge } from './cover-queries.ts'
 import { listOwed } from './open-queries.ts'
-import { addPayment, applyNotesTo, type Failure, losePayment, settlePayment } from './payments.ts'
+import { addPayment, applyNotesTo, type Failure, loadPayment, losePayment, settlePayment } from './payments.ts'
 import type { PaymentRecord } from './records.ts'
 
 /**
@@ -36,27 +38,41 @@ const shareOf = ({ owedKind, owedId, amountMinor }: AllocationState): Share => (
 
 /**
  * Adds money that came back: what a payment had paid, or was to pay, is paid by it as far as that is open; what is over is unallocated. That of
- * a refund that failed is for nothing.
+ * a refund that failed goes to the refund, the positive adjustment `refundId`, alone.
  */
 export async function addMoneyBack(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
-  { cause, amountMinor, on }: { cause: NewMoneyCause; amountMinor: bigint; on: IsoDate },
+  { cause, amountMinor, on, refundId = null }: MoneyBack,
 ): Promise<PaymentRecord> {
-  const ended =
-    cause === 'Refund failed' ? [] : await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })
-  return addNewMoney(tx, context, payment, {
-    ref: refOf(cause, payment.id),
-    amountMinor,
-    on,
-    shares: ended.map(shareOf),
-  })
+  const shares =
+    cause !== 'Refund failed'
+      ? (await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })).map(shareOf)
+      : refundId === null
+        ? []
+        : [{ target: { kind: 'positive_adjustment' as const, id: refundId }, amountMinor }]
+  const added = await addNewMoney(tx, context, payment, { ref: refOf(cause, payment.id), amountMinor, on, shares })
+  return (await coverRefunds(tx, context, payment.customerId)) ? reloaded(tx, added) : added
+}
+
+interface MoneyBack {
+  cause: NewMoneyCause
+  amountMinor: bigint
+  on: IsoDate
+  /** Of money of a refund that failed: the refund. */
+  refundId?: Id | null
+}
+
+async function reloaded(tx: Transaction, { id }: PaymentRecord): Promise<PaymentRecord> {
+  const payment = await loadPayment(tx, tx.account, id)
+  assert(payment, `payment ${id} exists`)
+  return payment
 }
 
 /**
- * Takes a received payment back, whole or in part. Rule: it fails; what is left of it is new money, and goes first to the refunds that it paid, then to its other
- * documents, the oldest first. Returns the payment as it is, and what was kept of it.
+ * Takes a received payment back, whole or in part. Rule: it fails; what is left of it is new money, and goes first to the refunds that it paid and to those of its
+ * charge that are open, then to its other documents, the oldest first. Returns the payment as it is, and what was kept of it.
  */
 export async function returnPayment(
   tx: Transaction,
@@ -74,15 +90,26 @@ export async function returnPayment(
           ref: refOf('Kept of payment', payment.id),
           amountMinor: keptMinor,
           on: failure.on,
-          shares: await inOrderOfKeeping(tx, payment.allocations),
+          shares: await inOrderOfKeeping(tx, payment),
         })
   // What was kept goes back where it was first.
   await applyNotesTo(tx, context, [{ failed, before: payment }])
-  return { failed, kept }
+  const isCovered = await coverRefunds(tx, context, payment.customerId)
+  return { failed, kept: kept && isCovered ? await reloaded(tx, kept) : kept }
 }
 
-async function inOrderOfKeeping(tx: Transaction, allocations: readonly AllocationState[]): Promise<Share[]> {
-  const shares = allocations.map(shareOf)
+async function inOrderOfKeeping(
+  tx: Transaction,
+  { allocations, gatewayId, chargeId }: PaymentRecord,
+): Promise<Share[]> {
+  const open = gatewayId === null || chargeId === null ? [] : await listOpenOfCharge(tx, { gatewayId, chargeId })
+  const shares = [
+    ...allocations.map(shareOf),
+    ...open.map(({ id, openMinor }): Share => ({
+      target: { kind: 'positive_adjustment', id },
+      amountMinor: openMinor,
+    })),
+  ]
   const targets = shares.map(({ target }) => target)
   const refunds = new Set(
     await listRefundIds(

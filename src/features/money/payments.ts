@@ -16,6 +16,7 @@ import { sendChangedWords, sendNewWords } from '../finding/words.ts'
 import { type GivenMoney, planAllocations } from './allocate.ts'
 import { listAllocationsOfGiven, listEndedAllocations } from './allocation-queries.ts'
 import { applyNotesOf } from './apply-unallocated.ts'
+import { coverRefunds } from './cover-refunds.ts'
 import { onOpenDay, withRoom } from './release-pending-lines.ts'
 import {
   type ChargeOfPayment,
@@ -235,6 +236,7 @@ async function writeChange(
       },
     })
   await withRoom(tx, context, plan.room, write, before.id)
+  if (payment.chargeId !== null) await coverRefunds(tx, context, payment.customerId)
   const record = await loadPayment(tx, tx.account, payment.id)
   assert(record, `payment ${payment.id} exists`)
   await recordMoneyEvent(tx, context, paymentShape, 'payment.updated', record)
@@ -329,6 +331,8 @@ export async function failPayment(
 ): Promise<PaymentRecord> {
   const failed = await losePayment(tx, context, payment, failure)
   await applyNotesTo(tx, context, [{ failed, before: payment }])
+  // A refund that it had paid is open again. A try that was declined has paid none.
+  if (payment.chargeId !== null && !isPending(payment)) await coverRefunds(tx, context, payment.customerId)
   return failed
 }
 

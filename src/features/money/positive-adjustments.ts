@@ -21,6 +21,8 @@ import {
 } from './adjustment-queries.ts'
 import { dayAfter, fieldOfAmount } from './allocate.ts'
 import { allocationNames } from './allocation-names.ts'
+import { coverRefunds } from './cover-refunds.ts'
+import { findRefundOfAdjustment } from './cover-queries.ts'
 import { listAllocationsOfOwed, listEndedAllocations, portionsOfOwed } from './allocation-queries.ts'
 import { type GivenDocument, listFree, listGiven } from './open-queries.ts'
 import { lockedRecord, type PositiveRecord, recordMoneyEvent, withAllocations } from './records.ts'
@@ -116,7 +118,9 @@ export async function editPositive(
   asked: PositiveAsked,
 ): Promise<PositiveRecord> {
   const positive: PositiveAdjustment = { ...before, ...wanted }
-  if (positive.amountMinor !== before.amountMinor || positive.dated !== before.dated)
+  const isMoved = positive.amountMinor !== before.amountMinor || positive.dated !== before.dated
+  if (isMoved) await checkNoRefund(tx, before, 'its Amount and Date cannot change')
+  if (isMoved)
     checkNotLocked(context.account.lockDate, [before.dated, positive.dated], labelOfPositive(before))
   const after = await planGivens(tx, context, positive, before.allocations, asked)
   const ended = positive.dated === before.dated ? NO_ENDED : await endedOf(tx, context, positive)
@@ -129,7 +133,18 @@ export async function editPositive(
     after: { ...positive, postings: postingsOfPositive(positive), allocations: [...after, ...ended.after] },
     writeRow: () => updatePositive(tx, positive),
   })
+  if (before.allocations.length > 0) await coverRefunds(tx, context, before.customerId)
   return recordWritten(tx, context, 'positive_adjustment.updated', before.id)
+}
+
+/** Throws a conflict for what a gateway's console has refunded: the money is gone, whoever owes it. */
+async function checkNoRefund(tx: Transaction, { id, kind, customerId }: PositiveAdjustment, what: string) {
+  const refund = kind === 'refund' ? await findRefundOfAdjustment(tx, customerId, id) : undefined
+  if (refund)
+    throw conflict(
+      'adjustment_fixed',
+      `Positive adjustment ${id} was refunded of payment ${refund.paymentId} at its gateway; ${what}.`,
+    )
 }
 
 const NO_ENDED = { before: [], after: [] }
@@ -163,6 +178,7 @@ export async function removePositive(
       'adjustment_allocated',
       `Positive adjustment ${positive.id} has the allocation ${await allocationNames(tx, positive.allocations)}; take it off before deleting.`,
     )
+  await checkNoRefund(tx, positive, 'it cannot be deleted')
   checkNotLocked(context.account.lockDate, [positive.dated], label)
   const { id, customerId, currency } = positive
   const ended = await listEndedAllocations(tx, tx.account, { kind: 'positive_adjustment', id })

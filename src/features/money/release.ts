@@ -6,6 +6,7 @@ import type { OnCancel } from '../invoices/manual.ts'
 import { recordAllocations } from './allocation-event.ts'
 import { allocationNames } from './allocation-names.ts'
 import { listAllocationsOfOwed } from './allocation-queries.ts'
+import { coverRefunds } from './cover-refunds.ts'
 import { listClosedNotesFor } from './credit-note-queries.ts'
 import { leaveInvoice } from './release-pending-lines.ts'
 import { listSettlementsOfInvoice } from './settlement-queries.ts'
@@ -35,6 +36,7 @@ export const releaseForCancellation: OnCancel = async (tx, context, invoice) => 
   await writeMoney(tx, context, { customerId, currency, allocations: { before, after: [] }, happened })
   const released = before.map((allocation) => ({ ...allocation, currency }))
   await recordAllocations(tx, context, 'allocation.deleted', released)
+  await coverRefunds(tx, context, customerId)
 }
 
 async function refuseWhere(

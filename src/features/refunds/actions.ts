@@ -13,6 +13,7 @@ import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
 import { refuseStopped } from '../gateways/rules.ts'
+import { coverRefunds } from '../money/cover-refunds.ts'
 import { addMoneyBack } from '../money/new-money.ts'
 import { sendPaymentHeld } from '../money/payment-queries.ts'
 import { lockedPayment } from '../money/payments.ts'
@@ -280,18 +281,20 @@ async function endHold(
   failure: Failure,
 ): Promise<PaymentRefund> {
   sendPaymentHeld(tx, refund.paymentId, -refund.amountMinor)
+  await coverRefunds(tx, context, refund.customerId)
   return fail(tx, context, refund, failure)
 }
 
-/** Writes that a refund which had succeeded failed later. Rule: its money is new money, which waits; the refund adjustment stays. */
+/** Writes that a refund which had succeeded failed later. Rule: its money is new money, for the refund adjustment where that is open; the adjustment stays. */
 export async function failLater(
   tx: Transaction,
   context: RequestContext,
   id: Id,
   { message, on }: Failure,
-): Promise<PaymentRefund> {
+): Promise<{ refund: PaymentRefund; money: PaymentRecord | null }> {
   const { refund, payment } = await lockedRefund(tx, id)
-  if (refund.state !== 'succeeded') return refund
-  await addMoneyBack(tx, context, payment, { cause: 'Refund failed', amountMinor: refund.amountMinor, on })
-  return fail(tx, context, refund, { message, on })
+  if (refund.state !== 'succeeded') return { refund, money: null }
+  const { amountMinor, adjustmentId: refundId } = refund
+  const money = await addMoneyBack(tx, context, payment, { cause: 'Refund failed', amountMinor, on, refundId })
+  return { refund: await fail(tx, context, refund, { message, on }), money }
 }

@@ -37,7 +37,7 @@ export async function askAbout(
     opened.refund.state === 'open'
       ? finishRefund(tx, context, id, outcome)
       : outcome.kind === 'declined'
-        ? failLater(tx, context, id, outcome)
+        ? (await failLater(tx, context, id, outcome)).refund
         : opened.refund,
   )
   return { refund, outcome }

@@ -17,6 +17,8 @@ export interface PaymentRefund {
   sentAt: Instant | null
   paymentId: Id
   customerId: CustomerId
+  /** It was made at the gateway's console, and is the change of its charge that `gatewayReference` names. */
+  isFromGateway: boolean
   amountMinor: bigint
   currency: string
   state: RefundState
@@ -35,7 +37,7 @@ export interface PaymentRefund {
 const COLUMNS = fragment`
   refund_id as "id", payment_id as "paymentId", customer_id as "customerId", amount_minor as "amountMinor", currency, state,
   adjustment_id as "adjustmentId", message, dated, begun_at as "begunAt", last_answer as "lastAnswer", asks, next_ask_at as "nextAskAt",
-  nonce, gateway_reference as "gatewayReference", sent_at as "sentAt"`
+  nonce, gateway_reference as "gatewayReference", is_from_gateway as "isFromGateway", sent_at as "sentAt"`
 
 export const findPaymentRefund = (db: Queryable, account: AccountId, id: Id) =>
   db.first<PaymentRefund>(sql`
@@ -62,6 +64,38 @@ export const getLeftOfCharge = (
       left join lateral (select sum(amount_minor) as made from payment_refunds
             where account_id = ${tx.account} and payment_id = p.payment_id and (state = 'open' or adjustment_id is not null)) r on true
      where p.account_id = ${tx.account} and p.gateway_id = ${gatewayId} and p.charge_id = ${chargeId}`)
+
+/**
+ * Returns how much of a charge has been received and not given back: what its payments that stand came to, less the refunds that were made. Those that are
+ * open count where the gateway is to be asked for more, and not beside what the gateway has done already.
+ */
+export const getReceivedOfCharge = (tx: Transaction, gatewayId: Id, chargeId: Id): Promise<bigint> =>
+  tx.value<bigint>(sql`
+    select coalesce(sum(p.amount_minor) filter (where p.settled_on is not null and p.failed_on is null), 0)::bigint
+         - coalesce(sum(r.made), 0)::bigint as "left"
+      from payments p
+      left join lateral (select sum(amount_minor) as made from payment_refunds
+            where account_id = ${tx.account} and payment_id = p.payment_id and adjustment_id is not null) r on true
+     where p.account_id = ${tx.account} and p.gateway_id = ${gatewayId} and p.charge_id = ${chargeId}`)
+
+/** Finds a refund of a charge by the name that its gateway has for it. */
+export const findRefundByName = (tx: Transaction, gatewayId: Id, chargeId: Id, name: string) =>
+  tx.first<PaymentRefund>(sql`
+    select ${COLUMNS} from payment_refunds
+     where account_id = ${tx.account} and gateway_reference = ${name}
+       and payment_id in (select payment_id from payments
+         where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId})`)
+
+/** Writes a refund that a gateway's console has made. */
+export const insertConsoleRefund = (
+  tx: Transaction,
+  row: Omit<NewRefund, 'nextAskAt'> & Pick<PaymentRefund, 'gatewayReference' | 'adjustmentId'>,
+) =>
+  tx.one<PaymentRefund>(sql`
+    insert into payment_refunds (account_id, payment_id, customer_id, amount_minor, currency, state, dated, begun_at, adjustment_id, gateway_reference,
+      is_from_gateway)
+    values (${tx.account}, ${row.paymentId}, ${row.customerId}, ${row.amountMinor}, ${row.currency}, 'succeeded', ${row.dated}, ${row.begunAt},
+      ${row.adjustmentId}, ${row.gatewayReference}, true) returning ${COLUMNS}`)
 
 export type NewRefund = Pick<
   PaymentRefund,

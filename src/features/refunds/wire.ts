@@ -3,7 +3,7 @@ import { SHARED, identifies } from '../../platform/wire/shared-sentences.ts'
 import { amountColumn, dayColumn, recordShape } from '../../platform/wire/columns.ts'
 import { date, flag, text } from '../../platform/wire/fields.ts'
 import { objectOf, optional, required } from '../../platform/wire/read.ts'
-import { orNull, outId, outObject, outText, outWord } from '../../platform/wire/write.ts'
+import { orNull, outFlag, outId, outObject, outText, outWord } from '../../platform/wire/write.ts'
 import { positiveAmount } from '../money/allocation-wire.ts'
 import { type PaymentRefund, REFUND_STATES } from './queries.ts'
 
@@ -19,6 +19,7 @@ export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
     ({ adjustmentId }) => adjustmentId,
   ],
   Message: [orNull(outText(SHARED.Problem)), ({ message }) => message],
+  isFromGateway: [outFlag('Whether it was made at the console of the gateway, not here.'), ({ isFromGateway }) => isFromGateway],
   transactionID: [orNull(outText(SHARED.transactionID)), ({ gatewayReference }) => gatewayReference],
   Date: dayColumn(({ dated }) => dated, 'The day of the refund.'),
 })

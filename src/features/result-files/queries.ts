@@ -44,13 +44,24 @@ export interface ResultFile extends Omit<Counts, 'payments'> {
   isToBeSentAgain: boolean
 }
 
+/**
+ * Builds the SQL of the state of a line `l`. Rule: one of a refund of a gateway's console waits while nothing covers that; whether it is covered is computed, as
+ * every status of money is.
+ */
+const stateOf = (account: AccountId): Fragment => fragment`
+  case when l.state = 'open' and l.refund_id is not null and not exists (
+      select 1 from payment_refunds r
+        join positive_adjustments a on a.account_id = ${account} and a.positive_adjustment_id = r.adjustment_id
+       where r.account_id = ${account} and r.refund_id = l.refund_id and a.amount_minor > a.paid_minor + a.pending_minor + a.negative_minor)
+    then 'closed' else l.state end`
+
 const fileColumns = (account: AccountId): Fragment => fragment`
   f.result_file_id as "id", f.gateway_id as "gatewayId", f.sha256, f.format, f.lines_done as "linesDone", f.finished_at is not null as "isFinished",
   f.is_to_be_sent_again as "isToBeSentAgain",
   f.matched, f.applied, f.already_known as "alreadyKnown", f.unmatched, f.payments,
   f.other_accounts as "otherAccounts", f.status_missing as "statusMissing", f.lines_padded as "linesPadded",
   (select count(*)::integer from result_lines l
-    where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') as "open"`
+    where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open' and ${stateOf(account)} = 'open') as "open"`
 
 export const findResultFile = (db: Queryable, account: AccountId, id: Id) =>
   db.first<ResultFile>(sql`
@@ -71,7 +82,7 @@ const wanted = (account: AccountId, { isOpen, isToBeSentAgain }: FileFilter): Fr
     isOpen == null
       ? NOTHING
       : fragment`and exists (select 1 from result_lines l
-          where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open') = ${isOpen}`
+          where l.account_id = ${account} and l.result_file_id = f.result_file_id and l.state = 'open' and ${stateOf(account)} = 'open') = ${isOpen}`
   }
   ${isToBeSentAgain == null ? NOTHING : fragment`and f.is_to_be_sent_again = ${isToBeSentAgain}`}`
 
@@ -135,7 +146,7 @@ export interface ShownLine extends ListedLine {
 const lineColumns = (account: AccountId): Fragment => fragment`
   l.result_line_id as "id", l.result_file_id as "fileId",
   (select f.gateway_id from result_files f where f.account_id = ${account} and f.result_file_id = l.result_file_id) as "gatewayId",
-  case when l.is_change then 'change' else l.kind end as "kind", l.dated, l.amount_minor as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", l.state, l.is_credit as "isCredit",
+  case when l.is_change then 'change' when l.refund_id is not null then 'refund' else l.kind end as "kind", l.dated, l.amount_minor as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", ${stateOf(account)} as "state", l.is_credit as "isCredit",
   l.entry_minor as "entryMinor", l.same_as as "sameAs", l.payment_id as "paymentId", l.invoice_id as "invoiceId"`
 
 /** Lists the lines of a file in the order of the file; undefined bounds nothing. */
@@ -172,14 +183,17 @@ export type NewLine = Omit<ListedLine, 'fileId' | 'gatewayId' | 'state'> & {
   batchId: Id | null
   /** It has changed something, and waits for nobody. */
   isApplied?: boolean
+  /** The refund of a gateway's console that it is about. */
+  refundId?: Id
 }
 
 export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly NewLine[], now: Instant): void {
   if (lines.length === 0) return
-  // Programs that know no changes read these as others.
-  const kinds = lines.map(({ kind, isApplied }) => ({
-    kind: kind === 'change' ? 'other' : kind,
+  // Programs that know no changes and no refunds read these as others.
+  const kinds = lines.map(({ kind, isApplied, refundId }) => ({
+    kind: kind === 'change' || kind === 'refund' ? 'other' : kind,
     isChange: kind === 'change',
+    refundId: refundId ?? null,
     state: isApplied ? 'applied' : 'open',
   }))
   const bytes = (key: 'sealedTexts' | 'likeness' | 'referenceLikeness' | 'entryKey') =>
@@ -188,7 +202,7 @@ export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly New
     ofQuery(sql`
     insert into result_lines (account_id, result_file_id, created_at, result_line_id, kind, dated, amount_minor, currency, code, sealed_texts,
       is_credit, entry_minor, likeness, has_bank_reference, reference_likeness, entry_key, is_sum, is_status, batch_id, same_as, payment_id, invoice_id,
-      is_change, state)
+      is_change, state, refund_id)
     select ${tx.account}, ${fileId}, ${now}::timestamptz, * from unnest(
       ${bigints(lines, 'id')}::bigint[], ${column(kinds, 'kind')}::text[], ${dates(lines, 'dated')}::date[],
       ${bigints(lines, 'amountMinor')}::bigint[], ${column(lines, 'currency')}::text[], ${column(lines, 'code')}::text[],
@@ -196,7 +210,8 @@ export function sendListedLines(tx: Transaction, fileId: Id, lines: readonly New
       ${bytes('likeness')}::bytea[], ${column(lines, 'hasBankReference')}::boolean[], ${bytes('referenceLikeness')}::bytea[],
       ${bytes('entryKey')}::bytea[], ${column(lines, 'isSum')}::boolean[], ${column(lines, 'isStatus')}::boolean[],
       ${bigints(lines, 'batchId')}::bigint[], ${bigints(lines, 'sameAs')}::bigint[], ${bigints(lines, 'paymentId')}::bigint[],
-      ${bigints(lines, 'invoiceId')}::bigint[], ${column(kinds, 'isChange')}::boolean[], ${column(kinds, 'state')}::text[])`),
+      ${bigints(lines, 'invoiceId')}::bigint[], ${column(kinds, 'isChange')}::boolean[], ${column(kinds, 'state')}::text[],
+      ${bigints(kinds, 'refundId')}::bigint[])`),
   )
 }
 

@@ -1,6 +1,7 @@
-import type { RequestContext } from '../../kernel/context.ts'
+import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import type { ReportDeps } from '../gateway-reports/apply.ts'
 import type { KeptReport } from '../gateway-reports/queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
 import { readReference } from '../gateways/references.ts'
@@ -14,37 +15,71 @@ import { drawLineIds, insertResultFile, type NewLine, sendListedLines } from './
 const EVENT = 'event'
 /** A report has no statements. */
 const NOT_COUNTED = { otherAccounts: null, statusMissing: null, linesPadded: null }
+
+type Deps = Pick<GatewayDeps, 'envelope'>
+
+/** What is listed of a report: its line, the words that a person reads, and what it is told by from others. */
+type ListedReport = Pick<NewLine, 'kind' | 'amountMinor' | 'currency' | 'code' | 'paymentId' | 'refundId' | 'dated'> & {
+  gatewayId: Id
+  reference: string
+  likeness: string
+}
+
+/** Lists something as a file of one line. */
+async function list(deps: Deps, tx: Transaction, now: Instant, listed: ListedReport): Promise<void> {
+  const { gatewayId, reference, likeness, ...line } = listed
+  const about = { gatewayId, sha256: null, format: EVENT, unmatched: 1, ...NOT_COUNTED, isFinished: true }
+  const fileId = await insertResultFile(tx, about, now)
+  const [id] = (await drawLineIds(tx, 1)) as [Id]
+  const written: NewLine = {
+    ...NOT_COMPARED,
+    ...line,
+    id,
+    isCredit: line.kind === 'refund' ? false : null,
+    sealedTexts: sealTexts(deps, tx.account, id, { reference, name: null }),
+    likeness: lineHash(deps.envelope, tx.account)(`${EVENT}\n${likeness}`),
+  }
+  sendListedLines(tx, fileId, [written], now)
+}
+
 /** Makes the function that lists a report that could not be applied, as a file of one line. */
-export const unappliedReports =
-  (deps: Pick<GatewayDeps, 'envelope'>) =>
-  async (tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void> => {
-    const { now, today } = context.moment
-    const about = {
+const unappliedReports =
+  (deps: Deps): ReportDeps['onUnapplied'] =>
+  async (tx, { moment: { now, today } }, report, reason) =>
+    list(deps, tx, now, {
       gatewayId: report.gatewayId,
-      sha256: null,
-      format: EVENT,
-      unmatched: 1,
-      ...NOT_COUNTED,
-      isFinished: true,
-    }
-    const fileId = await insertResultFile(tx, about, now)
-    const [id] = (await drawLineIds(tx, 1)) as [Id]
-    const likeness = lineHash(deps.envelope, tx.account)(`${EVENT}\n${report.id}`)
-    const line: NewLine = {
-      ...NOT_COMPARED,
-      id,
+      reference: reason,
+      likeness: String(report.id),
       kind: 'other',
       dated: today,
       amountMinor: null,
       currency: null,
       code: report.about,
-      sealedTexts: sealTexts(deps, tx.account, id, { reference: reason, name: null }),
-      likeness,
-      isCredit: null,
       paymentId: await paymentOf(tx, report),
-    }
-    sendListedLines(tx, fileId, [line], now)
-  }
+    })
+
+/** Makes the function that lists what no money covers of a refund of a gateway's console, as a file of one line. */
+const uncoveredRefunds =
+  (deps: Deps): ReportDeps['onUncovered'] =>
+  (tx, { moment: { now } }, { gatewayId, refund, openMinor }) =>
+    list(deps, tx, now, {
+      gatewayId,
+      reference: `Refund ${refund.gatewayReference} of payment ${refund.paymentId} at the gateway is not covered: credit an invoice, or ask the customer for the money.`,
+      likeness: `refund ${refund.id}`,
+      kind: 'refund',
+      dated: refund.dated,
+      amountMinor: openMinor,
+      currency: refund.currency,
+      code: 'refund',
+      paymentId: refund.paymentId,
+      refundId: refund.id,
+    })
+
+/** Makes the functions that list what of reports waits for a person. */
+export const listedReports = (deps: Deps): Pick<ReportDeps, 'onUnapplied' | 'onUncovered'> => ({
+  onUnapplied: unappliedReports(deps),
+  onUncovered: uncoveredRefunds(deps),
+})
 
 /** Finds the payment that a report about a charge names, if there is one. */
 async function paymentOf(tx: Transaction, { about, reference }: KeptReport): Promise<Id | null> {

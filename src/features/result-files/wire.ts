@@ -147,7 +147,7 @@ const lineColumns = {
   Kind: [
     outWord(
       LINE_KINDS,
-      'What the line says: a debit came back, money came in, a bank corrects an account, or something else.',
+      'What the line says: a debit came back, money came in, a bank corrects an account, money was refunded at the console of a gateway that nothing covers, or something else.',
     ),
     ({ kind }: ListedLine) => kind,
   ],
