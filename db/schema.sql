@@ -450,6 +450,9 @@ create table charge_changes (
   class text,
   code text,
   message text,
+  is_refund boolean default false not null,
+  amount_minor bigint,
+  undoes text,
   constraint charge_changes_pkey PRIMARY KEY (account_id, gateway_id, kind, reference),
   constraint charge_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint charge_changes_kind_check CHECK ((kind = ANY (ARRAY['late_success'::text, 'returned'::text, 'disputed'::text, 'dispute_won'::text])))
@@ -1974,6 +1977,7 @@ create table payment_refunds (
   nonce text,
   gateway_reference text,
   sent_at timestamp with time zone,
+  is_from_gateway boolean default false not null,
   constraint payment_refunds_pkey PRIMARY KEY (account_id, refund_id),
   constraint payment_refunds_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint payment_refunds_amount_minor_check CHECK ((amount_minor > 0)),
@@ -1982,6 +1986,7 @@ create table payment_refunds (
   constraint payment_refunds_state_check CHECK ((state = ANY (ARRAY['open'::text, 'succeeded'::text, 'failed'::text])))
 );
 CREATE UNIQUE INDEX payment_refunds_by_name ON payment_refunds USING btree (account_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
+CREATE INDEX payment_refunds_from_gateway ON payment_refunds USING btree (account_id, customer_id, refund_id) WHERE is_from_gateway;
 CREATE INDEX payment_refunds_of_payment ON payment_refunds USING btree (account_id, payment_id, refund_id);
 CREATE INDEX payment_refunds_to_ask ON payment_refunds USING btree (account_id, next_ask_at) WHERE (next_ask_at IS NOT NULL);
 alter table payment_refunds enable row level security;
@@ -2339,6 +2344,7 @@ create table result_lines (
   is_status boolean default false not null,
   batch_id bigint,
   is_change boolean default false not null,
+  refund_id bigint,
   constraint result_lines_pkey PRIMARY KEY (account_id, result_line_id),
   constraint result_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint result_lines_file_fkey FOREIGN KEY (account_id, result_file_id) REFERENCES result_files(account_id, result_file_id),
@@ -2374,6 +2380,7 @@ create table sandbox_cards (
   expiry_month integer not null,
   stored_at timestamp with time zone not null,
   removed_at timestamp with time zone,
+  removed_on date,
   constraint sandbox_cards_pkey PRIMARY KEY (account_id, gateway_id, token),
   constraint sandbox_cards_by_reference UNIQUE (account_id, gateway_id, reference),
   constraint sandbox_cards_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
@@ -2398,6 +2405,8 @@ create table sandbox_charges (
   returned_minor bigint,
   won_on date,
   settles_on date,
+  refunded_on date,
+  refunded_minor bigint,
   constraint sandbox_charges_pkey PRIMARY KEY (account_id, gateway_id, reference),
   constraint sandbox_charges_amount_minor_check CHECK ((amount_minor > 0)),
   constraint sandbox_charges_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'declined'::text, 'requires_action'::text, 'lost'::text, 'cancelled'::text])))

@@ -37,7 +37,12 @@ export const findCardByReference = (db: Queryable, { account, gatewayId }: Book,
      where account_id = ${account} and gateway_id = ${gatewayId} and reference = ${reference}`)
 
 /** Stores a card; undefined when one is stored under its reference. */
-export const insertCard = (tx: Transaction, book: Book, card: Omit<SandboxCard, 'removedAt' | 'removedOn'>, now: Instant) =>
+export const insertCard = (
+  tx: Transaction,
+  book: Book,
+  card: Omit<SandboxCard, 'removedAt' | 'removedOn'>,
+  now: Instant,
+) =>
   tx.first<SandboxCard>(sql`
     insert into sandbox_cards (account_id, gateway_id, token, reference, conduct, fingerprint, brand, last_four, expiry_year,
                                expiry_month, stored_at)
@@ -159,7 +164,7 @@ export const insertRefund = (tx: Transaction, { account, gatewayId }: Book, refu
     values (${account}, ${gatewayId}, ${refund.reference}, ${refund.chargeReference}, ${refund.amountMinor}, ${refund.state},
             ${refund.refundedOn}, ${refund.code}, ${refund.settlesOn}, ${refund.failsOn})`)
 
-export type ReportType = 
+export type ReportType =
   | 'charge.settled'
   | 'charge.returned'
   | 'charge.dispute_won'

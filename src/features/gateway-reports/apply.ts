@@ -146,9 +146,7 @@ async function chargeReported(
   if ('kind' in answer && isUnanswered(answer)) return unanswered(deps, context, gateway, answer)
   const state = 'kind' in answer ? { outcome: answer, changes: [] } : answer
   const of = { charge, paymentId, wasPending: isPending(known) }
-  const verdict = await deps.db.transaction(account.id, (tx) =>
-    applyCharge(tx, context, of, state, deps),
-  )
+  const verdict = await deps.db.transaction(account.id, (tx) => applyCharge(tx, context, of, state, deps))
   // Once more at most: a payment whose outcome is known does not pend again.
   return verdict === 'outdated' ? chargeReported(deps, context, gateway, report) : verdict
 }

@@ -122,7 +122,13 @@ async function succeedLate(tx: Transaction, context: RequestContext, applying: A
   assert(customer, `the customer of payment ${added.id} exists`)
   await sendReceipt(tx, context, added, customer)
   const { id: paymentId, amountMinor } = added
-  await noteChange(tx, applying, { kind: 'late_success', reference: String(charge.id), paymentId, amountMinor, undoes: null })
+  await noteChange(tx, applying, {
+    kind: 'late_success',
+    reference: String(charge.id),
+    paymentId,
+    amountMinor,
+    undoes: null,
+  })
 }
 
 /** Rule: a charge that was recorded as received, by hand, and that its gateway declined is taken back, once. */
@@ -169,7 +175,14 @@ async function lose(
   const { kind, reference } = change
   const why = { class: declineClass, code, message: reason }
   const paymentId = shares[0]?.payment.id ?? null
-  await noteChange(tx, applying, { kind, reference, paymentId, amountMinor: bookedMinor - beyondMinor, undoes: null, why })
+  await noteChange(tx, applying, {
+    kind,
+    reference,
+    paymentId,
+    amountMinor: bookedMinor - beyondMinor,
+    undoes: null,
+    why,
+  })
   const line = await findLine(tx, tx.account, charge.id)
   const isLost = shares.some(({ payment }) => payment.id === charge.id)
   if (line?.result === 'success' && isLost)

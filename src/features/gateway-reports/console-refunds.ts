@@ -55,6 +55,12 @@ export async function applyRefundFailed(
   if (!refund?.isFromGateway) return APPLIED
   const { money } = await failLater(tx, context, refund.id, { message, on: earlier(on, context.moment.today) })
   const amountMinor = money?.amountMinor ?? 0n
-  await noteChange(tx, applying, { kind, reference, paymentId: money?.id ?? null, amountMinor, undoes: refund.gatewayReference })
+  await noteChange(tx, applying, {
+    kind,
+    reference,
+    paymentId: money?.id ?? null,
+    amountMinor,
+    undoes: refund.gatewayReference,
+  })
   return APPLIED
 }

@@ -156,7 +156,11 @@ function statesOf(
 }
 
 /** Writes allocations of the service, of many customers at once. */
-export async function writeApplied(tx: Transaction, context: IssueContext, wanted: readonly AppliedState[]): Promise<void> {
+export async function writeApplied(
+  tx: Transaction,
+  context: IssueContext,
+  wanted: readonly AppliedState[],
+): Promise<void> {
   if (wanted.length === 0) return
   const { now } = context.moment
   const ids = await drawAllocationIds(tx, wanted.length)

@@ -120,8 +120,7 @@ export async function editPositive(
   const positive: PositiveAdjustment = { ...before, ...wanted }
   const isMoved = positive.amountMinor !== before.amountMinor || positive.dated !== before.dated
   if (isMoved) await checkNoRefund(tx, before, 'its Amount and Date cannot change')
-  if (isMoved)
-    checkNotLocked(context.account.lockDate, [before.dated, positive.dated], labelOfPositive(before))
+  if (isMoved) checkNotLocked(context.account.lockDate, [before.dated, positive.dated], labelOfPositive(before))
   const after = await planGivens(tx, context, positive, before.allocations, asked)
   const ended = positive.dated === before.dated ? NO_ENDED : await endedOf(tx, context, positive)
   await writeEdit(tx, context, {

@@ -35,6 +35,7 @@ test('a payment is refunded in parts until nothing is left of it, and each refun
       AdjustmentID,
       Message: null,
       Date: '2027-01-01T00:00:00Z',
+      isFromGateway: false,
       transactionID: expect.stringMatching(/^sandbox-refund-\d+\.[\w-]{12}$/),
     })),
   )

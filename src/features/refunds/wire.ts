@@ -19,7 +19,10 @@ export const refundShape = recordShape<PaymentRefund>()('PaymentRefund', {
     ({ adjustmentId }) => adjustmentId,
   ],
   Message: [orNull(outText(SHARED.Problem)), ({ message }) => message],
-  isFromGateway: [outFlag('Whether it was made at the console of the gateway, not here.'), ({ isFromGateway }) => isFromGateway],
+  isFromGateway: [
+    outFlag('Whether it was made at the console of the gateway, not here.'),
+    ({ isFromGateway }) => isFromGateway,
+  ],
   transactionID: [orNull(outText(SHARED.transactionID)), ({ gatewayReference }) => gatewayReference],
   Date: dayColumn(({ dated }) => dated, 'The day of the refund.'),
 })

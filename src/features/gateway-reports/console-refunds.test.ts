@@ -1,0 +1,241 @@
+import { expect, test } from 'vitest'
+import { goldenRows } from '../../../test/golden/table.ts'
+import { startTestService } from '../../../test/support/app.ts'
+import { addTax, differencesOf } from '../../../test/support/shop.ts'
+import { cardShop } from '../collection/shop.testing.ts'
+import type { ChargeChange } from '../gateways/contract.ts'
+import { keptReports, report, workAt } from './reports.testing.ts'
+
+/** Money that is refunded at a gateway's console: in the books, in what the customer owes, and in what waits for a person. */
+
+const service = await startTestService()
+
+/** A charge of 115.00 of a card, on 5 January 2027, whose gateway can be made to report what its console did. */
+async function charged(number: string) {
+  const shop = await cardShop(service, number)
+  const { client, customerID, move } = shop
+  await addTax(client, 'VAT', { Perc: 0.15 })
+  const invoiceID = await shop.invoice(100)
+  await move('2027-01-05')
+  const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
+  const [{ paymentID }] = (await client.get('/v1/payments')).body
+  const path = `/v1/payments/${paymentID}`
+  const sandbox = service.calling.adapters.get('sandbox')!
+  const changes: ChargeChange[] = []
+  const askCharge: typeof sandbox.askCharge = async (call, asked) => {
+    const state = await sandbox.askCharge!(call, asked)
+    return 'outcome' in state ? { ...state, changes: [...state.changes, ...changes] } : state
+  }
+  const adapters = new Map([['sandbox' as const, { ...sandbox, askCharge }]])
+  let reports = 0
+  /** Has the gateway report that there are more changes of the charge, with all that it has told before. */
+  const console = async (...more: (Pick<ChargeChange, 'kind' | 'on' | 'amountMinor'> & Partial<ChargeChange>)[]) => {
+    for (const one of more)
+      changes.push({
+        reference: `re_${changes.length + 1}`,
+        class: 'refunded_late',
+        code: one.kind,
+        message: 'There.',
+        ...one,
+      })
+    const sent = { id: `console-${(reports += 1)}`, about: 'charge' as const, reference: String(paymentID) }
+    expect((await report(service, { client, gatewayID, GatewayToken }, sent)).status).toBe(200)
+    await workAt(service, client, { adapters })
+  }
+  const refunds = async () => (await client.get(`${path}/refunds`)).body as any[]
+  const adjustment = async (id: number) =>
+    (await client.get(`/v1/adjustment/get?type=positive&adjustmentID=${id}&customerID=${customerID}`)).body.adjustment
+  const lines = async () => {
+    const files = (await client.get('/v1/resultfiles?page_size=100')).body as any[]
+    const all = await Promise.all(
+      files.map(async (file) => (await client.get(`/v1/resultfiles/${file.resultFileID}`)).body),
+    )
+    return all.flatMap((file) => file.Lines.map((line: any) => ({ ...line, ...file })))
+  }
+  return { ...shop, invoiceID, paymentID, path, changes, console, refunds, adjustment, lines }
+}
+
+type Charged = Awaited<ReturnType<typeof charged>>
+
+const STEPS: Record<string, (of: Charged, amount: number, on: string) => Promise<unknown>> = {
+  day: async () => {},
+  refunded: (of, amount, on) => of.console({ kind: 'refunded', on, amountMinor: BigInt(amount * 100) }),
+  failed: (of, _, on) =>
+    of.console({ ...of.changes[0]!, kind: 'refund_failed', reference: 're_1/failed', undoes: 're_1', on }),
+  disputed: (of, amount, on) => of.console({ kind: 'disputed', on, amountMinor: BigInt(amount * 100) }),
+  won: (of, amount, on) => of.console({ kind: 'dispute_won', on, amountMinor: BigInt(amount * 100) }),
+  credit: async ({ client, invoiceID }, Amount) => {
+    const made = await client.post(`/v1/invoices/${invoiceID}/credit`, {
+      Amount,
+      Reason: 'Half of it was not delivered',
+    })
+    expect(made.status, made.text).toBe(201)
+  },
+  take: async ({ client, path, invoiceID }, amount) => {
+    const payment = (await client.get(path)).body
+    const [{ allocationID, amountApplied }] = payment.Allocations
+    const left = amountApplied - amount
+    const Allocations = left === 0 ? [] : [{ allocationID, invoiceID, amountApplied: left }]
+    const put = await client.put(path, { ...payment, Allocations })
+    expect(put.status, put.text).toBe(204)
+  },
+  note: async ({ client, customerID, invoiceID }, Amount, on) => {
+    const body = { customerID, CurrencyCode: 'USD', Date: on, Amount, invoiceID, CreditNumber: 'CN1', Allocations: [] }
+    const made = await client.post('/v1/credits', body)
+    expect(made.status, made.text).toBe(201)
+  },
+  other: async ({ client, customerID }, Amount, on) => {
+    const body = { customerID, CurrencyCode: 'USD', Date: on, Amount, Method: 'eft', AutoApply: false, Allocations: [] }
+    const made = await client.post('/v1/payments', body)
+    expect(made.status, made.text).toBe(201)
+  },
+}
+
+const text = (parts: readonly string[], between = ', ') => (parts.length === 0 ? '-' : parts.join(between))
+
+/** What a row expects, as the interface answers it. */
+async function found(of: Charged) {
+  const { client, customerID, invoiceID } = of
+  const adjustments = await Promise.all((await of.refunds()).map(({ AdjustmentID }) => of.adjustment(AdjustmentID)))
+  const [balances] = (await client.get(`/v1/customers/${customerID}/balances`)).body
+  const invoice = await of.read(invoiceID)
+  const [tax] = (await client.get('/v1/reports/tax?from=2027-01-01&to=2027-01-31')).body
+  const paid = ({ allocations }: any) =>
+    (allocations as any[]).reduce((sum, { amountApplied }) => sum + amountApplied * 100, 0) / 100
+  return {
+    refunds: text(adjustments.map((one) => `${one.Amount}/${one.Amount - paid(one)}`)),
+    payments: text(
+      (await client.get('/v1/payments')).body.map(({ Ref, Amount, Status }: any) => {
+        const name = /^(Kept of payment|Dispute won: payment|Refund failed: payment) /.exec(Ref ?? '')?.[0] ?? ''
+        return `${name}${Amount} ${Status}`
+      }),
+    ),
+    invoice: `${invoice.Status}/${invoice.Balance}`,
+    balance: String(balances.Balance),
+    lines: text(
+      (await of.lines())
+        .filter(({ Kind, State }) => Kind === 'refund' && State === 'open')
+        .map(({ Amount, Format }) => `${Amount}${Format === 'event' ? '' : Format}`)
+        .toReversed(),
+      ',',
+    ),
+    tax: tax.Net.toFixed(2),
+  }
+}
+
+const rows = goldenRows('console-refunds').map((row) => [`${row['id']}: ${row['why']}`, row] as const)
+
+test.each(rows)('%s', async (_, { card, story, refunds, payments, invoice, balance, lines, tax }) => {
+  const of = await charged(card!)
+  for (const step of story!.split('; ')) {
+    const [day, name = '', amount] = step.split(' ')
+    await of.move(`2027-01-${day}`)
+    await STEPS[name]!(of, Number(amount), `2027-01-${day}`)
+  }
+  expect(await found(of)).toEqual({ refunds, payments, invoice, balance, lines, tax })
+  // Nobody is tried, warned or told of a refund.
+  if (!story!.includes('disputed')) {
+    expect((await of.attempts(of.invoiceID)).map(({ Outcome }) => Outcome)).toEqual(['succeeded'])
+    expect(await of.mails()).toEqual([])
+  }
+  expect(await differencesOf(service, of.client)).toEqual([])
+})
+
+test('a refund of the console is shown with its payment, its adjustment and its event, each once', async () => {
+  const of = await charged('4242424242424242')
+  await of.move('2027-01-15')
+  await of.console({ kind: 'refunded', on: '2027-01-14', amountMinor: 4000n })
+  await of.console()
+  const [refund, ...others] = await of.refunds()
+  expect(others).toEqual([])
+  expect(refund).toMatchObject({
+    Amount: 40,
+    State: 'succeeded',
+    isFromGateway: true,
+    transactionID: 're_1',
+    Message: null,
+  })
+  expect(refund.Date).toBe('2027-01-14T00:00:00Z')
+  const { AdjustmentID, refundID } = refund
+  expect(await of.adjustment(AdjustmentID)).toMatchObject({ Ref: `Refund of payment ${of.paymentID}`, allocations: [] })
+  const events = ((await of.client.get('/v1/events?page_size=200')).body as any[]).filter(({ Type }) =>
+    Type.startsWith('payment_refund'),
+  )
+  expect(events.map(({ Type, Reason }) => [Type, Reason])).toEqual([
+    ['payment_refund.succeeded', null],
+    ['payment_refund.uncovered', 'The customer owes 40.00 USD of it: no unallocated money of its charge covers that.'],
+  ])
+  const entries = (await of.client.get(`/v1/ledger/entries?customerID=${of.customerID}&page_size=100`)).body as any[]
+  expect(
+    entries.filter(({ RecordID, RecordType }) => RecordType === 'positive_adjustment' && RecordID === AdjustmentID),
+  ).toMatchObject([
+    { Event: 'refund_paid', Debit: 'receivable', Credit: 'cash', Amount: 40, Date: '2027-01-14T00:00:00Z' },
+  ])
+  // It counts against what can still be refunded, and only what waits for a person can be closed.
+  expect((await of.client.put(`${of.path}/refunds/${refundID}/result`, { Success: true })).status).toBe(409)
+  const [line] = await of.lines()
+  expect(line).toMatchObject({ Kind: 'refund', State: 'open', paymentID: of.paymentID, isCredit: false, Amount: 40 })
+  const answer = `/v1/resultfiles/${line.resultFileID}/lines/${line.lineID}`
+  expect((await of.client.put(answer, { paymentID: of.paymentID })).status).toBe(409)
+  expect((await of.client.get('/v1/resultfiles?isOpen=true')).body).toHaveLength(1)
+  expect((await of.client.put(answer, { isClosed: true })).status).toBe(204)
+  expect((await of.client.get('/v1/resultfiles?isOpen=true')).body).toEqual([])
+  expect(await differencesOf(service, of.client)).toEqual([])
+})
+
+test('what is left to be refunded here is what the console has not refunded', async () => {
+  const of = await charged('4242424242424242')
+  await STEPS['take']!(of, 115, '')
+  await of.move('2027-01-15')
+  await of.console({ kind: 'refunded', on: '2027-01-15', amountMinor: 4000n })
+  const tooMuch = await of.client.post(`${of.path}/refund`, { Amount: 76 })
+  expect([tooMuch.status, tooMuch.body.Errors[0].Code]).toEqual([409, 'too_little_unallocated'])
+  expect((await of.client.post(`${of.path}/refund`, { Amount: 75 })).status).toBe(201)
+  expect((await of.refunds()).map(({ Amount, isFromGateway }) => [Amount, isFromGateway])).toEqual([
+    [40, true],
+    [75, false],
+  ])
+  expect(await differencesOf(service, of.client)).toEqual([])
+})
+
+test('the adjustment of a refund of the console stays as it is: neither its amount nor its day changes, nor is it deleted', async () => {
+  const of = await charged('4000000000003162')
+  await of.move('2027-01-15')
+  const [{ AdjustmentID }] = await of.refunds()
+  const { customerID } = of
+  const same = {
+    AdjustmentID,
+    customerID,
+    Type: 'positive',
+    AdjustmentType: 'refund',
+    Amount: 115,
+    Date: '2027-01-15',
+    DueDate: '2027-01-15',
+  }
+  const edit = async (more: object) => {
+    const { status, body } = await of.client.put('/v1/adjustment/edit', { ...same, ...more })
+    return [status, body?.Errors?.[0]?.Code]
+  }
+  expect(await edit({ Amount: 50 })).toEqual([409, 'adjustment_fixed'])
+  expect(await edit({ Date: '2027-01-14' })).toEqual([409, 'adjustment_fixed'])
+  expect(await edit({ Memo: 'He was called.', DueDate: '2027-01-31' })).toEqual([204, undefined])
+  const deleted = await of.client.delete(
+    `/v1/adjustment/delete?type=positive&adjustmentID=${AdjustmentID}&customerID=${customerID}`,
+  )
+  expect([deleted.status, deleted.body.Errors[0].Code]).toEqual([409, 'adjustment_fixed'])
+})
+
+test('the sandbox removes card 4000000000006116 ten days after it was charged', async () => {
+  const of = await charged('4000000000006116')
+  const [method] = (await of.client.get(`/v1/customers/${of.customerID}/paymentmethods`)).body
+  await of.move('2027-01-14')
+  expect(await of.refunds()).toEqual([])
+  const rejected = async () =>
+    ((await of.client.get('/v1/events?page_size=200')).body as any[]).filter(
+      ({ Type }) => Type === 'payment_method.updated',
+    ).length
+  expect(await rejected()).toBe(0)
+  await of.move('2027-01-15')
+  expect(await rejected()).toBe(1)
+  expect(method).toBeDefined()
+})
