@@ -10,7 +10,7 @@ create index concurrently if not exists payment_refunds_from_gateway on payment_
 -- then
 alter table charge_changes add column if not exists is_refund boolean not null default false, add column if not exists amount_minor bigint,
   add column if not exists undoes text;
-comment on column charge_changes.is_refund is 'Of what was returned: it was refunded at the console; of what was won: such a refund failed.';
+comment on column charge_changes.is_refund is 'Of what was returned: it was refunded at the console, and of what was won such a refund failed.';
 comment on column charge_changes.amount_minor is 'What was booked of it. Null in rows of programs before.';
 comment on column charge_changes.undoes is 'The reference of the change whose money came back. Null: none is known.';
 -- then

@@ -83,7 +83,7 @@ const refunded = (today: IsoDate, amountMinor: bigint): ChargeFate => ({
   refundedOn: addDays(today, RETURN_DAYS),
   refundedMinor: amountMinor,
 })
-/** Of one cent nothing can be halved: it goes back whole. */
+/** Returns half of an amount, in minor units. Rule: of one cent nothing can be halved, it goes back whole. */
 const halfOf = (amountMinor: bigint): bigint => (amountMinor === 1n ? 1n : amountMinor / 2n)
 
 /** Returns the day from which a card that is charged is no more there; null: it stays. */

@@ -20,7 +20,7 @@ export interface SandboxCard {
   expiryYear: number
   expiryMonth: number
   removedAt: Instant | null
-  /** The day from which its gateway has removed it by itself. */
+  /** The day from which the console has removed it. */
   removedOn: IsoDate | null
 }
 

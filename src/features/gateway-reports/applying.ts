@@ -22,7 +22,7 @@ export async function noteChange(
 }
 
 /** Returns what of an amount is booked, and what is over, in minor units; `mostMinor` null bounds nothing. */
-export function partOf(amountMinor: bigint, mostMinor: bigint | null): { bookedMinor: bigint; overMinor: bigint } {
+export function bookableOf(amountMinor: bigint, mostMinor: bigint | null): { bookedMinor: bigint; overMinor: bigint } {
   const most = mostMinor === null ? amountMinor : mostMinor < 0n ? 0n : mostMinor
   const bookedMinor = amountMinor < most ? amountMinor : most
   return { bookedMinor, overMinor: amountMinor - bookedMinor }

@@ -18,7 +18,7 @@ import { getReceivedOfCharge } from '../refunds/queries.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { nameCharge } from './names.ts'
-import { type Applying, noteChange, partOf } from './applying.ts'
+import { type Applying, noteChange, bookableOf } from './applying.ts'
 import { applyRefunded, applyRefundFailed, type OnUncovered } from './console-refunds.ts'
 import { type AppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
 import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } from './rules.ts'
@@ -166,7 +166,7 @@ async function lose(
     (one) => one !== undefined,
   )
   const leftMinor = await getReceivedOfCharge(tx, gatewayId, chargeId)
-  const { bookedMinor, overMinor } = partOf(change.amountMinor, leftMinor)
+  const { bookedMinor, overMinor } = bookableOf(change.amountMinor, leftMinor)
   const { shares, beyondMinor } = lostShares(payments, bookedMinor)
   const { class: declineClass, code, message: reason } = change
   const failure = { on: earlier(change.on, context.moment.today), reason, declineClass }
@@ -211,7 +211,7 @@ async function win(
   const payment = lost?.paymentId == null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
   if (payment === undefined || amountMinor <= 0n)
     return refused(`A dispute of payment ${charge.id} was won, and none is known to be lost.`)
-  const { bookedMinor, overMinor } = partOf(amountMinor, leftOf(applied, lost))
+  const { bookedMinor, overMinor } = bookableOf(amountMinor, leftOf(applied, lost))
   const noted = { kind, reference, amountMinor: bookedMinor, undoes: lost?.reference ?? null }
   if (bookedMinor > 0n) {
     const money = { cause: 'Dispute won' as const, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }

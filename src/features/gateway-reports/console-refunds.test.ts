@@ -4,7 +4,7 @@ import { startTestService } from '../../../test/support/app.ts'
 import { addTax, differencesOf } from '../../../test/support/shop.ts'
 import { cardShop } from '../collection/shop.testing.ts'
 import type { ChargeChange } from '../gateways/contract.ts'
-import { keptReports, report, workAt } from './reports.testing.ts'
+import { report, workAt } from './reports.testing.ts'
 
 /** Money that is refunded at a gateway's console: in the books, in what the customer owes, and in what waits for a person. */
 
@@ -93,7 +93,7 @@ const STEPS: Record<string, (of: Charged, amount: number, on: string) => Promise
 
 const text = (parts: readonly string[], between = ', ') => (parts.length === 0 ? '-' : parts.join(between))
 
-/** What a row expects, as the interface answers it. */
+/** Reads as the interface answers it what a row expects. */
 async function found(of: Charged) {
   const { client, customerID, invoiceID } = of
   const adjustments = await Promise.all((await of.refunds()).map(({ AdjustmentID }) => of.adjustment(AdjustmentID)))

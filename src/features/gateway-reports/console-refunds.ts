@@ -7,7 +7,7 @@ import type { ChargeChange } from '../gateways/contract.ts'
 import { failLater } from '../refunds/actions.ts'
 import { bookConsoleRefund } from '../refunds/console.ts'
 import { findRefundByName, getReceivedOfCharge, type PaymentRefund } from '../refunds/queries.ts'
-import { type Applying, noteChange, partOf } from './applying.ts'
+import { type Applying, noteChange, bookableOf } from './applying.ts'
 import { APPLIED, refused, type Verdict } from './rules.ts'
 
 /** Money that went back at a gateway's console, or came back of it (§33). No payment fails of it, and nothing of an invoice changes. */
@@ -28,7 +28,7 @@ export async function applyRefunded(
   onUncovered: OnUncovered,
 ): Promise<Verdict> {
   const { gatewayId, chargeId, charge } = applying
-  const { bookedMinor, overMinor } = partOf(amountMinor, await getReceivedOfCharge(tx, gatewayId, chargeId))
+  const { bookedMinor, overMinor } = bookableOf(amountMinor, await getReceivedOfCharge(tx, gatewayId, chargeId))
   if (bookedMinor > 0n) {
     const made = { gatewayReference: reference, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }
     const { refund, openMinor } = await bookConsoleRefund(tx, context, charge, made)

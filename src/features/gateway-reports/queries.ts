@@ -124,7 +124,7 @@ export interface AppliedChange extends Pick<ChargeChange, 'reference'> {
   kind: ChargeChange['kind'] | 'late_success'
   /** The payment that was failed or refunded, or whose money came back; null where nothing of it was booked. */
   paymentId: Id | null
-  /** What was booked of it; null of a change that a program before has applied. */
+  /** As it was booked; null of a change that a program before has applied. */
   amountMinor: bigint | null
   /** The reference of the change whose money came back. */
   undoes: string | null

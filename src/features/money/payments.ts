@@ -5,7 +5,7 @@ import { assert } from '../../kernel/assert.ts'
 import { type IsoDate, later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, invalid } from '../../kernel/fault.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { DeclineClass } from '../../kernel/rails.ts'
 import { sentenceList } from '../../kernel/text.ts'
@@ -27,6 +27,7 @@ import {
   type NewPayment,
   type Payment,
   sendPaymentDelete,
+  sendPaymentHeld,
   sendPaymentUpdate,
 } from './payment-queries.ts'
 import { lockedRecord, type PaymentRecord, recordMoneyEvent, withAllocations } from './records.ts'
@@ -387,6 +388,16 @@ export async function losePayment(
     await loseMoney(tx, context, invoicesOf(payment), declineClass)
   await recordMoneyEvent(tx, context, paymentShape, 'payment.failed', failed, reason)
   return failed
+}
+
+/** Frees what was held of a payment for a refund that is not made: what the console of its gateway refunded is paid by it first. The customer is locked. */
+export async function endHeld(
+  tx: Transaction,
+  context: RequestContext,
+  { paymentId, customerId, amountMinor }: { paymentId: Id; customerId: CustomerId; amountMinor: bigint },
+): Promise<void> {
+  sendPaymentHeld(tx, paymentId, -amountMinor)
+  await coverRefunds(tx, context, customerId)
 }
 
 const invoicesOf = ({ allocations }: PaymentRecord): Id[] => [

@@ -6,7 +6,7 @@ import { assert } from '../../kernel/assert.ts'
 import { later } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict } from '../../kernel/fault.ts'
-import type { AccountId, Id } from '../../kernel/ids.ts'
+import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import { sumMinor } from '../../kernel/money.ts'
 import type { Queryable, Snapshot, Transaction } from '../../platform/database/database.ts'
 import { PORTION_ROWS } from '../../platform/database/reads.ts'
@@ -54,6 +54,18 @@ export const portionsOfPositive = (db: Snapshot, account: AccountId, id: Id) =>
 /** Locks the customer of a positive adjustment, and loads the adjustment; undefined where there is none. */
 export const lockedPositive = async (tx: Transaction, id: Id): Promise<PositiveRecord | undefined> =>
   lockedRecord(tx, await findPositive(tx, tx.account, id), () => loadPositive(tx, tx.account, id))
+
+/** Covers what gateways' consoles have refunded of a locked customer, and loads one of these refunds, as it is then. */
+export async function coveredPositive(
+  tx: Transaction,
+  context: RequestContext,
+  { id, customerId }: { id: Id; customerId: CustomerId },
+): Promise<PositiveRecord> {
+  await coverRefunds(tx, context, customerId)
+  const record = await loadPositive(tx, tx.account, id)
+  assert(record, `positive adjustment ${id} exists`)
+  return record
+}
 
 /** Loads a positive adjustment that was just written and records what happened to it. */
 async function recordWritten(

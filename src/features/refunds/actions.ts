@@ -13,10 +13,9 @@ import type { Outcome, Refund as GatewayRefund } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
 import { refuseStopped } from '../gateways/rules.ts'
-import { coverRefunds } from '../money/cover-refunds.ts'
 import { addMoneyBack } from '../money/new-money.ts'
 import { sendPaymentHeld } from '../money/payment-queries.ts'
-import { lockedPayment } from '../money/payments.ts'
+import { endHeld, lockedPayment } from '../money/payments.ts'
 import { addPositive } from '../money/positive-adjustments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import {
@@ -280,8 +279,7 @@ async function endHold(
   refund: PaymentRefund,
   failure: Failure,
 ): Promise<PaymentRefund> {
-  sendPaymentHeld(tx, refund.paymentId, -refund.amountMinor)
-  await coverRefunds(tx, context, refund.customerId)
+  await endHeld(tx, context, refund)
   return fail(tx, context, refund, failure)
 }
 

@@ -4,8 +4,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import { amountText } from '../../kernel/currencies.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { recordChange } from '../events/record.ts'
-import { coverRefunds } from '../money/cover-refunds.ts'
-import { addPositive, loadPositive } from '../money/positive-adjustments.ts'
+import { addPositive, coveredPositive } from '../money/positive-adjustments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { insertConsoleRefund, type PaymentRefund } from './queries.ts'
 import { refundKind } from './record.ts'
@@ -46,9 +45,7 @@ export async function bookConsoleRefund(
     gatewayReference,
   })
   await recordChange(tx, context, refundKind, { type: 'payment_refund.succeeded', row: refund, customerId })
-  await coverRefunds(tx, context, customerId)
-  const adjustment = await loadPositive(tx, tx.account, adjustmentId)
-  const { paidMinor = 0n, negativeMinor = 0n } = adjustment ?? {}
+  const { paidMinor, negativeMinor } = await coveredPositive(tx, context, { id: adjustmentId, customerId })
   const openMinor = amountMinor - paidMinor - negativeMinor
   if (openMinor > 0n) {
     const reason = `The customer owes ${amountText(openMinor, currency)} of it: no unallocated money of its charge covers that.`

@@ -18,7 +18,7 @@ const NOT_COUNTED = { otherAccounts: null, statusMissing: null, linesPadded: nul
 
 type Deps = Pick<GatewayDeps, 'envelope'>
 
-/** What is listed of a report: its line, the words that a person reads, and what it is told by from others. */
+/** Line that is listed of a report, with the sentence that a person reads, and the text that no other has. */
 type ListedReport = Pick<NewLine, 'kind' | 'amountMinor' | 'currency' | 'code' | 'paymentId' | 'refundId' | 'dated'> & {
   gatewayId: Id
   reference: string
