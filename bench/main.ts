@@ -88,6 +88,7 @@ const programs: Record<string, () => Promise<void>> = {
       times: Math.min(times, 3),
       isSmoke,
     }),
+  ach: async () => (await import('./ach.ts')).benchAch({ times, isSmoke }),
   sepa: async () => (await import('./sepa.ts')).benchSepa({ times, isSmoke }),
   machines: async () =>
     (await import('./machines.ts')).benchMachines({

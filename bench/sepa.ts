@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { addBankDays } from '../src/kernel/bank-days.ts'
+import { addBankDays, type BankCalendar } from '../src/kernel/bank-days.ts'
 import { isIban } from '../src/kernel/bank-numbers.ts'
-import { type DirectDebits, writePain008 } from '../src/rails/sepa/pain008.ts'
+import { writePain008 } from '../src/rails/sepa/pain008.ts'
 import { SAMPLE } from '../src/rails/sepa/pain008.testing.ts'
 import { asOwner, settle } from './measure/database.ts'
 import { isNoisy, median, ratioOf, spread, tell, tellTable, tellVerdicts } from './measure/figures.ts'
@@ -21,6 +21,15 @@ const GOAL_CPU_SECONDS = 0.5
 const AT_ONCE = 8
 const LOOK_EVERY_MS = 100
 const LOOKS_MAX = 600
+
+/** Files of debits of one kind: their gateway, an account that they debit, and the least that writing one takes. */
+export interface DebitFiles {
+  gateway: object
+  currency: string
+  calendar: BankCalendar
+  account(index: number): object
+  write(lines: number): string
+}
 
 const iban = (index: number): string => {
   for (let check = 2; check < 99; check += 1) {
@@ -49,16 +58,46 @@ interface Debited {
   invoiceID: number
 }
 
-async function addGateway(caller: Caller): Promise<string> {
-  await call(caller, 'POST', '/v1/currencies', { CurrencyCode: 'EUR' })
-  const { name, iban: CreditorIBAN, bic, identifier } = SAMPLE.creditor
-  const Settings = { CreditorName: name, CreditorIBAN, CreditorBIC: bic, CreditorIdentifier: identifier }
-  const body = { GatewayType: 'sepa-file', Settings }
-  return (await call<{ GatewayToken: string }>(caller, 'POST', '/v1/gateways', body)).GatewayToken
+const CREDITOR = {
+  CreditorName: SAMPLE.creditor.name,
+  CreditorIBAN: SAMPLE.creditor.iban,
+  CreditorBIC: SAMPLE.creditor.bic,
+  CreditorIdentifier: SAMPLE.creditor.identifier,
 }
 
-async function addDebited(caller: Caller, index: number): Promise<Debited> {
-  const customer = { Name: `Zoë Müller ${index}`, isCompany: true, CurrencyCode: 'EUR' }
+const SEPA: DebitFiles = {
+  gateway: { GatewayType: 'sepa-file', Settings: CREDITOR },
+  currency: 'EUR',
+  calendar: 'target',
+  account: (index) => ({
+    Method: 'sepa',
+    AccountType: 'Current',
+    AccountHolder: `Zoë Müller & Söhne ${index}`,
+    Bank: 'Commerzbank',
+    IBAN: iban(index),
+    BIC: 'COBADEFFXXX',
+    MandateReference: `EM${index}`,
+    MandateDate: '2026-01-01',
+  }),
+  write: (lines) => {
+    const [debit] = SAMPLE.debits
+    if (!debit) throw new Error('the sample has a debit')
+    const debits = Array.from({ length: lines }, (_, index) => ({
+      ...debit,
+      reference: `P1-${index}`,
+      iban: iban(index),
+    }))
+    return writePain008({ ...SAMPLE, debits })
+  },
+}
+
+async function addGateway(caller: Caller, { gateway, currency }: DebitFiles): Promise<string> {
+  if (currency !== 'USD') await call(caller, 'POST', '/v1/currencies', { CurrencyCode: currency })
+  return (await call<{ GatewayToken: string }>(caller, 'POST', '/v1/gateways', gateway)).GatewayToken
+}
+
+async function addDebited(caller: Caller, files: DebitFiles, index: number): Promise<Debited> {
+  const customer = { Name: `Zoë Müller ${index}`, isCompany: true, CurrencyCode: files.currency }
   const { customerID } = await call<{ customerID: number }>(caller, 'POST', '/v1/customers', customer)
   const { paymentMethodID } = await call<{ paymentMethodID: number }>(
     caller,
@@ -67,16 +106,7 @@ async function addDebited(caller: Caller, index: number): Promise<Debited> {
     {
       customerID,
       isPrimary: true,
-      BankAccount: {
-        Method: 'sepa',
-        AccountType: 'Current',
-        AccountHolder: `Zoë Müller & Söhne ${index}`,
-        Bank: 'Commerzbank',
-        IBAN: iban(index),
-        BIC: 'COBADEFFXXX',
-        MandateReference: `EM${index}`,
-        MandateDate: '2026-01-01',
-      },
+      BankAccount: files.account(index),
     },
   )
   const { invoiceID } = await call<{ invoiceID: number }>(caller, 'POST', '/v1/invoices', {
@@ -87,9 +117,14 @@ async function addDebited(caller: Caller, index: number): Promise<Debited> {
 }
 
 /** Adds a batch with a line for each account, and returns its token. */
-async function addBatch(caller: Caller, GatewayToken: string, debited: readonly Debited[]): Promise<string> {
-  const ActionDate = addBankDays('target', new Date().toISOString().slice(0, 10), 10)
-  const body = { CurrencyCode: 'EUR', GatewayToken, ActionDate }
+async function addBatch(
+  caller: Caller,
+  { calendar, currency }: DebitFiles,
+  GatewayToken: string,
+  debited: readonly Debited[],
+): Promise<string> {
+  const ActionDate = addBankDays(calendar, new Date().toISOString().slice(0, 10), 10)
+  const body = { CurrencyCode: currency, GatewayToken, ActionDate }
   const { BatchToken } = await call<{ BatchToken: string }>(caller, 'POST', '/v1/batches', body)
   await each(debited.length, async (index) => {
     const { invoiceID, ...line } = debited[index] as Debited
@@ -118,46 +153,49 @@ async function buildCpu(service: Service, client: pg.Client, caller: Caller, Bat
 }
 
 /** Writes, encrypts and inserts a file of so many lines, and nothing else; CPU-seconds of this process and the database. */
-async function floorCpu(service: Service, client: pg.Client, lines: number): Promise<number> {
-  const [debit] = SAMPLE.debits
-  if (!debit) throw new Error('the sample has a debit')
-  const debits = Array.from({ length: lines }, (_, index) => ({
-    ...debit,
-    reference: `P1-${index}`,
-    iban: iban(index),
-  }))
-  const file: DirectDebits = { ...SAMPLE, debits }
+async function floorCpu(service: Service, client: pg.Client, files: DebitFiles, lines: number): Promise<number> {
+  files.write(lines)
   await settle(service.connection)
   const before = service.databaseCpu()
   const own = process.cpuUsage()
   const cipher = createCipheriv('aes-256-gcm', randomBytes(32), randomBytes(12))
-  const sealed = Buffer.concat([cipher.update(writePain008(file), 'utf8'), cipher.final(), cipher.getAuthTag()])
+  const sealed = Buffer.concat([cipher.update(files.write(lines), 'utf8'), cipher.final(), cipher.getAuthTag()])
   await client.query('insert into bench_files values ($1)', [sealed])
   const { user, system } = process.cpuUsage(own)
   return (user + system) / 1e6 + service.databaseCpu() - before
 }
 
-/** Measures building and its floor in turns. */
-export async function benchSepa({ times, isSmoke }: { times: number; isSmoke: boolean }): Promise<void> {
+export const benchSepa = (wish: { times: number; isSmoke: boolean }): Promise<void> =>
+  benchBuilding(SEPA, 'pain.008', wish)
+
+/** Measures building files of a kind and its floor in turns. */
+export async function benchBuilding(
+  files: DebitFiles,
+  name: string,
+  { times, isSmoke }: { times: number; isSmoke: boolean },
+): Promise<void> {
   const lines = isSmoke ? 5 : LINES
   const service = await startService({ LOG_LEVEL: 'error' })
   try {
     await tellMachine(service.connection)
     const caller = await newCaller(service, 'live')
-    const token = await addGateway(caller)
+    const token = await addGateway(caller, files)
     const debited: Debited[] = []
     await each(lines, async (index) => {
-      debited.push(await addDebited(caller, index))
+      debited.push(await addDebited(caller, files, index))
     })
     await asOwner(service.connection, (client) => client.query('create table bench_files (bytes bytea)'))
     const [subject, floor]: [number[], number[]] = [[], []]
     await asOwner(service.connection, async (client) => {
       // The first round warms what is compared.
       for (let time = 0; time <= times; time += 1) {
-        const batch = await addBatch(caller, token, debited)
+        const batch = await addBatch(caller, files, token, debited)
         // As autovacuum does within the minute.
         await client.query('vacuum (analyze)')
-        const [built, least] = [await buildCpu(service, client, caller, batch), await floorCpu(service, client, lines)]
+        const [built, least] = [
+          await buildCpu(service, client, caller, batch),
+          await floorCpu(service, client, files, lines),
+        ]
         if (time === 0) continue
         subject.push(built)
         floor.push(least)
@@ -174,7 +212,7 @@ export async function benchSepa({ times, isSmoke }: { times: number; isSmoke: bo
     tell(`a batch costs ${spread(ratioOf(subject, floor))} of the floor`)
     if (isNoisy(floor)) tell('Noisy: the floor moved more than twofold.')
     const cpu = median(subject)
-    const goal = `a pain.008 of ${LINES} lines built, checked, sealed and stored: under ${GOAL_CPU_SECONDS} CPU-seconds`
+    const goal = `a ${name} of ${LINES} lines built, checked, sealed and stored: under ${GOAL_CPU_SECONDS} CPU-seconds`
     tellVerdicts([{ goal, reached: `${cpu.toFixed(2)} s`, isMet: cpu < GOAL_CPU_SECONDS }], { isSmoke })
   } finally {
     await service.stop()

@@ -35,6 +35,7 @@ const PROGRAMS = [
   'long-operations',
   'collect',
   'sepa',
+  'ach',
   'result-files',
   'soak',
   'kills',
