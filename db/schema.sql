@@ -404,6 +404,10 @@ create table card_intents (
   created_at timestamp with time zone not null,
   closed_at timestamp with time zone,
   invoice_id bigint,
+  gateway_reference text,
+  capture_session_id bigint,
+  fields_until timestamp with time zone,
+  refused_tries integer default 0 not null,
   constraint card_intents_pkey PRIMARY KEY (account_id, card_intent_id),
   constraint card_intents_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint card_intents_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id)
@@ -427,6 +431,7 @@ create table card_removals (
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   asked_at timestamp with time zone,
+  gateway_reference text,
   constraint card_removals_pkey PRIMARY KEY (account_id, card_removal_id),
   constraint card_removals_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint card_removals_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id) ON DELETE CASCADE,
@@ -1220,7 +1225,7 @@ create table gateway_reports (
   constraint gateway_reports_once UNIQUE (account_id, gateway_id, external_id),
   constraint gateway_reports_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateway_reports_gateway_fkey FOREIGN KEY (account_id, gateway_id) REFERENCES gateways(account_id, gateway_id) ON DELETE CASCADE,
-  constraint gateway_reports_about_check CHECK ((about = ANY (ARRAY['charge'::text, 'refund'::text, 'stored'::text]))),
+  constraint gateway_reports_about_check CHECK ((about = ANY (ARRAY['charge'::text, 'refund'::text, 'stored'::text, 'storing'::text]))),
   constraint gateway_reports_check CHECK (((reason IS NULL) OR (finished_at IS NOT NULL)))
 );
 CREATE INDEX gateway_reports_by_age ON gateway_reports USING btree (received_at);
@@ -4322,6 +4327,23 @@ end $function$
 ;
 revoke all on function list_held_gateways from public;
 grant execute on function list_held_gateways to perennial_app;
+
+CREATE OR REPLACE FUNCTION list_left_card_fields()
+ RETURNS TABLE(account_id bigint, card_intent_id bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'perennial', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select i.account_id, i.card_intent_id from card_intents i
+     where i.closed_at is null and i.fields_until <= moment() and (i.held_until <= moment() or i.held_until > moment(interval '5 minutes' + '10 minutes'))
+     order by i.created_at limit 100;
+end $function$
+;
+revoke all on function list_left_card_fields from public;
+grant execute on function list_left_card_fields to perennial_app;
 
 CREATE OR REPLACE FUNCTION list_long_operations()
  RETURNS TABLE(account_id bigint, kind text, about text, state text, begun_at timestamp with time zone, seconds double precision, done bigint, total bigint, process text)

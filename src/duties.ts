@@ -16,6 +16,7 @@ import { runDuty, type RunDutyDeps, runSlicesDuty, scheduleDuty } from './featur
 import { deleteOldRuns } from './features/billing-run/queries.ts'
 import { afterCustomerReturn } from './features/collection/actions.ts'
 import { captureSessionsOfDay, giveBackDuty } from './features/capture-sessions/duty.ts'
+import { leftFieldsDuty } from './features/capture-sessions/left-fields.ts'
 import { deleteOldSessions } from './features/capture-sessions/queries.ts'
 import { collectionDuty, collectionOfDay, returnsDuty } from './features/collection/duty.ts'
 import { linesOfService } from './features/collection/line-hooks.ts'
@@ -153,6 +154,7 @@ export const workerDuties = (
     abandoningDuty,
     removalDuty(about),
     giveBackDuty(about),
+    leftFieldsDuty(about),
     // No link is shown to anybody here.
     forgetMandatesDuty({ links: makeLinks(about.envelope, undefined) }),
     ...(about.drawing ? [mandatePdfsDuty({ ...about, drawing: about.drawing })] : []),

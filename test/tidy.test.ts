@@ -156,10 +156,10 @@ describe('arrows', () => {
 
   // More than 8 doors have their reason in the README of the room.
   const DOORS_MAX: Record<string, number> = {
-    gateways: 10,
+    gateways: 11,
     invoices: 15,
     money: 19,
-    'payment-methods': 10,
+    'payment-methods': 11,
   }
 
   test('a room is entered by its doors: the files that its README names, each of them used by another room', () => {

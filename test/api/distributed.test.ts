@@ -119,6 +119,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_gateways_to_poll: 'the worker asks which gateways have not been asked for their reports',
   list_gateways_with_keys: 'the doctor lists the gateways with keys',
   list_held_gateways: 'the command line and the doctor list the gateways that are held',
+  list_left_card_fields: 'the worker asks which card fields were left alone',
   list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_runs_with_parts: 'the worker asks which runs have parts to help with',

@@ -41,7 +41,13 @@
 
   frame.name = channel
   frame.title = script.getAttribute('data-title') || 'Payment method'
-  frame.setAttribute('sandbox', 'allow-scripts allow-same-origin allow-forms')
+  // Fields of a gateway's own open windows, as of a bank, and ask for passkeys.
+  const isWide = script.getAttribute('data-allows') === 'popups'
+  frame.setAttribute(
+    'sandbox',
+    'allow-scripts allow-same-origin allow-forms' + (isWide ? ' allow-popups allow-popups-to-escape-sandbox' : ''),
+  )
+  if (isWide) frame.allow = 'payment *; publickey-credentials-get *'
   frame.setAttribute('referrerpolicy', 'no-referrer')
   frame.style.cssText = 'display:block;width:100%;height:36rem;border:0;color-scheme:normal'
   // What reports nothing is no page of the session: the browser refuses to show the frame here, or the service has refused a request.

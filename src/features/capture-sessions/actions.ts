@@ -12,7 +12,7 @@ import { refuseUnknownCurrency } from '../currencies/held.ts'
 import type { Customer } from '../customers/queries.ts'
 import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
 import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
-import { gatewayFactsOf } from '../gateways/facts.ts'
+import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import { addPayment, settlePayment } from '../money/payments.ts'
@@ -81,18 +81,13 @@ function checkTypes(
 
 const refused = (code: string, message: string, field: string | null = null) => conflict(code, message, field)
 
-function checkPossible({ account }: RequestContext, body: SessionBody, gateway: Gateway): void {
-  if (account.mode === 'live')
-    throw refused(
-      'widget_unavailable',
-      'No gateway of this version has card fields of its own, without which a live account cannot capture.',
-    )
+function checkPossible(body: SessionBody, gateway: Gateway): void {
   const { id } = gateway
   if (!isReady(gateway)) throw refused('gateway_inactive', `The gateway ${id} is not active.`, 'GatewayToken')
   if (!currenciesOf(gateway).includes(body.CurrencyCode))
     throw refused('currency_unfit', `The gateway ${id} does not take ${body.CurrencyCode}.`, 'CurrencyCode')
   const kinds = kindsOf(gateway)
-  const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
+  const takesCards = kinds.includes('credit_card') && takesCardsOnPages(gatewayFactsOf(gateway.type))
   if (body.SaleType !== 'VaultOnly' && !takesCards)
     throw refused('gateway_unfit', `The gateway ${id} takes no cards, and a sale is by card.`, 'GatewayToken')
   if (!takesCards && bankKindOf(body.CurrencyCode, kinds) === undefined)
@@ -111,7 +106,7 @@ export async function addSession(
   { gateway, authOrigin, spanMs, amountMinor }: CheckedSession,
 ): Promise<{ session: CaptureSession; sessionToken: string }> {
   await refuseUnknownCurrency(tx, tx.account, body.CurrencyCode, 'CurrencyCode')
-  checkPossible(context, body, gateway)
+  checkPossible(body, gateway)
   const sessionToken = randomBytes(32).toString('base64url')
   const { now } = context.moment
   const id = await insertSession(tx, tokenHash(sessionToken), {

@@ -8,11 +8,14 @@ import type { BankKind } from '../../kernel/rails.ts'
 import type { Values } from '../../platform/http/page-forms.ts'
 import { checkBankAccount, checkCard, type CheckedAccount } from '../payment-methods/checks.ts'
 import { ACCOUNT_TYPES, type BankAccountBody } from '../payment-methods/wire.ts'
+import type { Holder } from './captured.ts'
 import type { CardToCapture } from './submit.ts'
 
 /** Reads the forms of the frame. What is wrong with a field is a word, for which the page has a sentence in each language. */
 
 export const CARD_FIELDS = ['number', 'expiry', 'givenName', 'familyName'] as const
+/** Names on a card, which this service asks for also where the gateway takes the rest. */
+export const NAME_FIELDS = ['givenName', 'familyName'] as const
 export const ACCOUNT_FIELDS = [
   'holder',
   'bank',
@@ -49,6 +52,13 @@ function readName(values: Values, field: FormField, wrongs: Wrongs): string {
 const WRONG_OF_CARD: Record<string, readonly [FormField, Wrong]> = {
   card_number_invalid: ['number', 'mistyped'],
   card_expired: ['expiry', 'expired'],
+}
+
+/** Reads the names on a card. */
+export function readHolder(values: Values): { holder: Holder } | { wrongs: Wrongs } {
+  const wrongs: Wrongs = {}
+  const [nameOnCard, lastNameOnCard] = [readName(values, 'givenName', wrongs), readName(values, 'familyName', wrongs)]
+  return Object.keys(wrongs).length === 0 ? { holder: { nameOnCard, lastNameOnCard } } : { wrongs }
 }
 
 /** Reads a card. */

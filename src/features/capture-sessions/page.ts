@@ -3,7 +3,8 @@ import type { Values } from '../../platform/http/page-forms.ts'
 import { pageOperation, type PageOperation, type PageRequest, type Shown } from '../../platform/http/pages.ts'
 import { formatsOf, languageOf } from '../../platform/locale/format.ts'
 import { html, type Html } from '../../platform/page/html.ts'
-import { gatewayFactsOf } from '../gateways/facts.ts'
+import { fieldsOf } from '../gateways/call.ts'
+import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
 import { kindsOf } from '../gateways/rules.ts'
 import { ACCOUNT_TYPES } from '../payment-methods/wire.ts'
 import { openMethod } from './captured.ts'
@@ -11,16 +12,28 @@ import {
   ACCOUNT_FIELDS,
   CARD_FIELDS,
   type FormField,
+  NAME_FIELDS,
   NUMBER_FIELDS,
   readAccount,
   readCard,
+  readHolder,
   type Wrong,
   type Wrongs,
 } from './form.ts'
+import { fieldsForm, fieldsPage } from './fields.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
 import { bankKindOf, isSaleHeld, sessionState, soldOf, TRIES_MAX } from './rules.ts'
 import { salePage, salePages } from './sale-page.ts'
-import { submitAccount, submitCard, type FormDeps, type Submitted } from './submit.ts'
+import {
+  openFields,
+  refuseEntered,
+  type NotTaken,
+  submitAccount,
+  submitCard,
+  submitEntered,
+  type FormDeps,
+  type Submitted,
+} from './submit.ts'
 import { frameWords } from './words.ts'
 
 /** The frame of a session: the form of a card, and below it that of a bank account, as far as the gateway takes them. */
@@ -30,7 +43,7 @@ type Way = 'card' | BankKind
 /** Returns what may be entered, the usual way first. */
 function waysOf({ session, gateway }: Frame): Way[] {
   const kinds = kindsOf(gateway)
-  const takesCards = kinds.includes('credit_card') && gatewayFactsOf(gateway.type).takesCardNumbers
+  const takesCards = kinds.includes('credit_card') && takesCardsOnPages(gatewayFactsOf(gateway.type))
   // Rule: a sale is by card only.
   const account = session.saleType === 'VaultOnly' ? bankKindOf(session.currency, kinds) : undefined
   return [...(takesCards ? (['card'] as const) : []), ...(account === undefined ? [] : [account])]
@@ -109,7 +122,7 @@ function typeChoice(words: Words, { values, wrongs }: Entered): Html {
   </div>`
 }
 
-const fieldsOf = (words: Words, way: Way, entered: Entered): Html[] =>
+const inputsOf = (words: Words, way: Way, entered: Entered): Html[] =>
   way === 'card'
     ? CARD_FIELDS.map((field) => input(words, field, entered))
     : [
@@ -120,32 +133,50 @@ const fieldsOf = (words: Words, way: Way, entered: Entered): Html[] =>
 
 /** Writes the fields of a card, as the frame has them. */
 export const cardFields = (locale: string, entered: Entered): Html[] =>
-  fieldsOf(frameWords(languageOf(locale)), 'card', entered)
+  inputsOf(frameWords(languageOf(locale)), 'card', entered)
 
-function formPage({ found, locale, path }: FrameRequest, way: Way, entered: Entered, error?: string): Shown {
+/** Writes the names on a card, which this service asks for beside the gateway's own fields. */
+export const nameFields = (locale: string, entered: Entered): Html[] =>
+  NAME_FIELDS.map((field) => input(frameWords(languageOf(locale)), field, entered))
+
+function formPage(
+  deps: FormDeps,
+  { context, found, locale, path }: FrameRequest,
+  way: Way,
+  entered: Entered,
+  error?: string,
+): Shown {
+  const fields = way === 'card' ? fieldsOf(deps, context.account, found.gateway) : undefined
   const words = frameWords(languageOf(locale))
   const title = way === 'card' ? words.card : words.account
   const others = waysOf(found).filter((other) => other !== way)
   const action = way === 'card' ? path : `${path}${BELOW_ACCOUNT}`
   const { amountMinor, currency } = found.session
   const amount = amountMinor > 0n ? formatsOf(locale).money(amountMinor, currency) : undefined
-  const content = html`<h1>${title}</h1>
+  const button = amount === undefined ? words.send : words.pay(amount)
+  const form = fields
+    ? fieldsForm(
+        { language: languageOf(locale), fields, path },
+        { names: nameFields(locale, entered), button, refusal: entered.refusal },
+      )
+    : html`${entered.refusal !== null && html`<p class="note bad" role="alert" tabindex="-1" autofocus>${entered.refusal}</p>`}
+        <form method="post" action="${action}" novalidate autocomplete="on">
+          ${inputsOf(words, way, entered)}
+          <button type="submit">${button}</button>
+        </form>`
+  const content = html`<h1 id="card-title">${title}</h1>
     ${amount !== undefined && html`<p class="due"><strong>${words.toPay(amount)}</strong></p>`}
-    ${found.session.description !== null && html`<p><bdi>${found.session.description}</bdi></p>`}
-    ${entered.refusal !== null && html`<p class="note bad" role="alert" tabindex="-1" autofocus>${entered.refusal}</p>`}
-    <form method="post" action="${action}" novalidate autocomplete="on">
-      ${fieldsOf(words, way, entered)}
-      <button type="submit">${amount === undefined ? words.send : words.pay(amount)}</button>
-    </form>
+    ${found.session.description !== null && html`<p><bdi>${found.session.description}</bdi></p>`} ${form}
     ${others.map(
       (other) =>
         html`<p><a href="${other === 'card' ? path : `${path}${BELOW_ACCOUNT}`}">${other === 'card' ? words.toCard : words.toAccount}</a></p>`,
     )}`
-  return inFrame(
+  const shown = inFrame(
     found,
     { title, content, ...(error === undefined ? {} : { status: 400 }) },
     error === undefined ? {} : { error },
   )
+  return fields ? { ...shown, ...fieldsPage(fields) } : shown
 }
 
 /** Shows how a session ended. */
@@ -184,20 +215,21 @@ function endPage(deps: FormDeps, request: FrameRequest): Shown {
 function framePage(deps: FormDeps, request: FrameRequest, way: Way | undefined): Shown {
   const { found, context } = request
   if (sessionState(found.session, context.moment.now) !== 'open') return endPage(deps, request)
-  if (found.session.sale?.state === 'open') return salePage(request, found.session.sale)
+  if (found.session.sale?.state === 'open') return salePage(deps, request, found.session.sale)
   const isHeld = isSaleHeld(found.session, found.gateway)
   const [first] = isHeld ? [] : waysOf(found)
   const chosen = way !== undefined && !isHeld && waysOf(found).includes(way) ? way : first
-  if (chosen !== undefined) return formPage(request, chosen, NOTHING)
+  if (chosen !== undefined) return formPage(deps, request, chosen, NOTHING)
   const words = frameWords(languageOf(request.locale))
   const content = html`<h1>${words.card}</h1>
     <p role="status">${words.refusals[isHeld ? 'gateway_held' : 'gateway_inactive']}</p>`
   return inFrame(found, { title: words.card, content }, { error: 'gateway_unavailable' })
 }
 
-const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>, string> = {
+const ERROR_CODES: Record<NotTaken, string> = {
   declined: 'declined',
   no_answer: 'gateway_unavailable',
+  not_yet: 'gateway_unavailable',
   busy: 'gateway_unavailable',
   gateway_inactive: 'gateway_unavailable',
   gateway_held: 'gateway_unavailable',
@@ -205,6 +237,7 @@ const ERROR_CODES: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>,
 
 /** Answers a form: a redirect where the session ended, else the form again with what is wrong. */
 function afterSubmit(
+  deps: FormDeps,
   request: FrameRequest,
   way: Way,
   values: Values,
@@ -213,24 +246,52 @@ function afterSubmit(
   const words = frameWords(languageOf(request.locale))
   if (typeof submitted === 'object')
     return formPage(
+      deps,
       request,
       way,
       { values, wrongs: submitted.wrongs, refusal: words.somethingWrong },
       'validation_error',
     )
   if (submitted === 'captured' || submitted === 'closed' || submitted === 'waiting') return request.path
-  return formPage(request, way, { values, wrongs: {}, refusal: words.refusals[submitted] }, ERROR_CODES[submitted])
+  const refusal = words.refusals[submitted]
+  return formPage(deps, request, way, { values, wrongs: {}, refusal }, ERROR_CODES[submitted])
 }
 
 async function takeCard(deps: FormDeps, request: PageRequest<Frame>, values: Values): Promise<Shown | string> {
   const { context, found } = request
   if (!waysOf(found).includes('card')) return request.path
+  if (fieldsOf(deps, context.account, found.gateway)) return takeEntered(deps, request, values)
   const read = readCard(values, context.moment.today)
-  if ('wrongs' in read) return afterSubmit(request, 'card', values, read)
+  if ('wrongs' in read) return afterSubmit(deps, request, 'card', values, read)
   const submitted = await submitCard(deps, context, found.session.id, read.card)
   // The fifth refusal ends the session, and its page shows that.
   const isLast = submitted === 'declined' && found.session.refusedTries + 1 >= TRIES_MAX
-  return isLast ? request.path : afterSubmit(request, 'card', values, submitted)
+  return isLast ? request.path : afterSubmit(deps, request, 'card', values, submitted)
+}
+
+/** Takes the form of a card that was entered into the gateway's own fields: its names. */
+async function takeEntered(deps: FormDeps, request: PageRequest<Frame>, values: Values): Promise<Shown | string> {
+  const read = readHolder(values)
+  if ('wrongs' in read) return afterSubmit(deps, request, 'card', values, read)
+  const submitted = await submitEntered(deps, request.context, request.found.session.id, read.holder)
+  return submitted === 'not_begun' ? request.path : afterSubmit(deps, request, 'card', values, submitted)
+}
+
+/** Answers the script of the frame, which is about to show the gateway's own fields. */
+async function fieldsAnswer(deps: FormDeps, { context, found, locale, path }: PageRequest<Frame>): Promise<object> {
+  if (!fieldsOf(deps, context.account, found.gateway) || !waysOf(found).includes('card')) return { next: path }
+  const words = frameWords(languageOf(locale))
+  const opened = await openFields(deps, context, found.session.id)
+  switch (opened.kind) {
+    case 'client':
+      return { client: opened.client }
+    case 'stored':
+      return { stored: words.holds(opened.card.cardType, opened.card.lastFour) }
+    case 'refused':
+      return { refusal: words.refusals[opened.why] }
+    case 'over':
+      return { next: path }
+  }
 }
 
 async function takeAccount(deps: FormDeps, request: PageRequest<Frame>, values: Values): Promise<Shown | string> {
@@ -239,10 +300,10 @@ async function takeAccount(deps: FormDeps, request: PageRequest<Frame>, values: 
   const kind = BANK_KINDS.find((one) => one === way)
   if (kind === undefined) return request.path
   const read = readAccount(values, kind, context.moment.today)
-  if ('wrongs' in read) return afterSubmit(request, kind, values, read)
+  if ('wrongs' in read) return afterSubmit(deps, request, kind, values, read)
   const lastFour = read.checked.number.slice(-4)
   const submitted = await submitAccount(deps, context, found.session.id, { kind: 'account', lastFour, ...read })
-  return afterSubmit(request, kind, values, submitted)
+  return afterSubmit(deps, request, kind, values, submitted)
 }
 
 /** Returns the pages of the frame: of a card, of a bank account, and of a charge that waits. */
@@ -254,6 +315,23 @@ export const capturePages = (deps: FormDeps): PageOperation<any>[] => {
       below: '',
       show: async (_db, request) => framePage(deps, request, undefined),
       form: { fields: CARD_FIELDS, submit: (request, values) => takeCard(deps, request, values) },
+    }),
+    pageOperation<Frame>({
+      ...OF_FRAMES,
+      id: 'captureFields',
+      below: '/fields',
+      form: { fields: [], submit: async (request) => ({ facts: await fieldsAnswer(deps, request) }) },
+    }),
+    pageOperation<Frame>({
+      ...OF_FRAMES,
+      id: 'captureRefused',
+      below: '/refused',
+      form: {
+        fields: [],
+        submit: async ({ context, found, path }) => ({
+          facts: (await refuseEntered(deps, context, found.session.id)) ? { next: path } : {},
+        }),
+      },
     }),
     pageOperation<Frame>({
       ...OF_FRAMES,

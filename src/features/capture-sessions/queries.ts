@@ -2,6 +2,7 @@ import type { Instant } from '../../kernel/calendar.ts'
 import type { AccountId, CustomerId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { type Fragment, fragment, sql } from '../../platform/database/sql.ts'
+import type { GatewayType } from '../gateways/facts.ts'
 
 /** Sessions of the capture widget. Instants are of the account's clock; that they end by real time too is asked of the clock of the database. */
 
@@ -10,6 +11,7 @@ export interface CaptureSession {
   currency: string
   gatewayId: Id
   gatewayToken: string
+  gatewayType: GatewayType
   /** The one origin whose pages may show the frame. */
   authOrigin: string
   description: string | null
@@ -78,7 +80,7 @@ function sessionOf(row: Row | undefined): CaptureSession | undefined {
 }
 
 const COLUMNS = fragment`
-  s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", s.auth_origin as "authOrigin", s.description,
+  s.capture_session_id as "id", s.currency, s.gateway_id as "gatewayId", g.token as "gatewayToken", g.type as "gatewayType", s.auth_origin as "authOrigin", s.description,
   s.sale_type as "saleType", s.is_vault_only_on_success as "isVaultOnlyOnSuccess", s.amount_minor as "amountMinor", s.charge_id as "chargeId",
   c.state as "saleState", c.refund_state as "refundState", nullif(c.gateway_reference, 'by hand') as "gatewayReference", c.confirm_by is not null as "awaitsCustomer", c.confirm_url as "confirmUrl",
   s.created_at as "createdAt", s.expires_at as "expiresAt", s.really_ends_at is not null and s.really_ends_at <= moment() as "isReallyOver", s.really_ends_at as "reallyEndsAt", s.refused_tries as "refusedTries", s.card_intent_id as "cardIntentId",

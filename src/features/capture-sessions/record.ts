@@ -7,6 +7,7 @@ import { html } from '../../platform/page/html.ts'
 import { type Links, linkUrl } from '../../platform/page/links.ts'
 import type { EventType } from '../events/types.ts'
 import { recordEvent } from '../events/record.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type CaptureSession, findSession } from './queries.ts'
 import { sessionState } from './rules.ts'
 import { type NamedSession, sessionShape, type SessionView, type ShownSession } from './wire.ts'
@@ -41,7 +42,12 @@ export function namedSession(
   const hashToken = links.token({ kind: 'w', account: context.account.id, record: session.id, counter: 0 })
   const frame = linkUrl(widgetOrigin ?? base, 'w', hashToken)
   const container = `perennial-capture-${session.id}`
-  const markup = html`<div id="${container}"></div><script src="${base}${LOADER_PATH}" data-frame="${frame}" data-container="${container}" async></script>`
+  const box = html`<div id="${container}"></div>`
+  const address = base + LOADER_PATH
+  // A gateway with card fields of its own may open windows, as of a bank.
+  const markup = gatewayFactsOf(session.gatewayType).fields
+    ? html`${box}<script src="${address}" data-frame="${frame}" data-container="${container}" data-allows="popups" async></script>`
+    : html`${box}<script src="${address}" data-frame="${frame}" data-container="${container}" async></script>`
   return { ...sessionView(context, session), sessionToken, hashToken, html: markup.markup }
 }
 

@@ -1,12 +1,14 @@
 import { assert } from '../../kernel/assert.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { missing } from '../../kernel/fault.ts'
-import { pageOperation, type PageOperation, type Shown } from '../../platform/http/pages.ts'
+import { pageOperation, type PageOperation, type PageRequest, type Shown } from '../../platform/http/pages.ts'
 import { formatsOf, languageOf } from '../../platform/locale/format.ts'
 import { html, type Html } from '../../platform/page/html.ts'
-import { askGateway } from '../gateways/call.ts'
+import { askGateway, fieldsOf } from '../gateways/call.ts'
+import { clientStep } from '../payment-methods/card-fields.ts'
 import type { GatewayType } from '../gateways/facts.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
+import { fieldsPage, stepForm } from './fields.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
 import type { SessionSale } from './queries.ts'
 import { chargeOfSale, findSale } from './sale-queries.ts'
@@ -32,12 +34,14 @@ export function bankUrl(type: GatewayType, url: string | null, path: string): st
 
 /** Shows a charge that waits; with a sentence above it where somebody went on too early. */
 export function salePage(
+  deps: SaleDeps,
   request: FrameRequest,
   { awaitsCustomer, confirmUrl }: SessionSale,
   isTooEarly = false,
 ): Shown {
-  const { found, locale, path } = request
-  const words = frameWords(languageOf(locale))
+  const { context, found, locale, path } = request
+  const language = languageOf(locale)
+  const words = frameWords(language)
   if (!awaitsCustomer) {
     const content = html`<h1>${words.waiting}</h1>
       <p role="status">${words.waitingText}</p>
@@ -46,10 +50,20 @@ export function salePage(
   }
   const { type } = found.gateway
   const { amountMinor, currency } = found.session
+  const toPay = html`<p class="due"><strong>${words.toPay(formatsOf(locale).money(amountMinor, currency))}</strong></p>`
+  const fields = fieldsOf(deps, context.account, found.gateway)
+  if (fields && confirmUrl === null) {
+    const form = stepForm({ language, fields, path }, { hasBeenThere: isTooEarly, button: words.fields.toBank })
+    const content = html`<h1>${words.confirm}</h1>
+      ${toPay}
+      <p>${words.confirmText}</p>
+      ${form}`
+    return { ...inFrame(found, { title: words.confirm, content }), ...fieldsPage(fields) }
+  }
   const url = bankUrl(type, confirmUrl, path)
   const content = html`<h1>${words.confirm}</h1>
     ${isTooEarly && html`<p class="note bad" role="alert" tabindex="-1">${words.unconfirmed}</p>`}
-    <p class="due"><strong>${words.toPay(formatsOf(locale).money(amountMinor, currency))}</strong></p>
+    ${toPay}
     <p>${words.confirmText}</p>
     ${url !== undefined && html`<iframe class="bank" src="${url}" title="${words.bankFrame}"></iframe>`}
     <form method="post" action="${path}${BELOW_CONFIRM}">
@@ -103,6 +117,15 @@ async function playBank(
   })
 }
 
+/** Answers the script of a page on which a charge is confirmed by the gateway's own. Empty: there is nothing to confirm there any more. */
+async function stepAnswer(deps: SaleDeps, { context, found, path }: PageRequest<Frame>): Promise<object> {
+  const { id: account } = context.account
+  const { sale } = found.session
+  if (!sale?.awaitsCustomer) return { next: path }
+  const waiting = await findSale(deps.db.reader(account), account, sale.chargeId)
+  return waiting ? clientStep(deps, context, found.gateway, chargeOfSale(waiting)) : { next: path }
+}
+
 /** Returns the pages of a charge that waits. */
 export const salePages = (deps: SaleDeps, showFrame: (request: FrameRequest) => Shown): PageOperation<any>[] => [
   pageOperation<Frame>({
@@ -118,9 +141,15 @@ export const salePages = (deps: SaleDeps, showFrame: (request: FrameRequest) => 
         if (!sale?.awaitsCustomer) return path
         const answering = values.get('answer') === 'cancel' ? 'cancel' : 'ask'
         const became = await resumeSale(deps, context, sale.chargeId, { answering })
-        return became === 'waiting' && answering === 'ask' ? salePage(request, sale, true) : path
+        return became === 'waiting' && answering === 'ask' ? salePage(deps, request, sale, true) : path
       },
     },
+  }),
+  pageOperation<Frame>({
+    ...OF_FRAMES,
+    id: 'captureStep',
+    below: '/step',
+    form: { fields: [], submit: async (request) => ({ facts: await stepAnswer(deps, request) }) },
   }),
   pageOperation<Frame>({
     ...OF_FRAMES,

@@ -1,7 +1,7 @@
 import type { Language } from '../../platform/locale/format.ts'
 import { wordingOf } from '../emandates/terms-text.ts'
 import type { FormField, Wrong } from './form.ts'
-import type { Submitted } from './submit.ts'
+import type { NotTaken } from './submit.ts'
 
 /** The words of the frame. */
 
@@ -18,7 +18,7 @@ interface Words {
   /** Announced above a form of which something is wrong. */
   somethingWrong: string
   wrongs: Record<Wrong, string>
-  refusals: Record<Exclude<Submitted, 'captured' | 'closed' | 'waiting'>, string>
+  refusals: Record<NotTaken, string>
   /** Of a form that pays: its amount, and its button. */
   toPay(amount: string): string
   pay(amount: string): string
@@ -40,6 +40,21 @@ interface Words {
   cancel: string
   /** Words of the bank that the sandbox plays. */
   bank: { title: string; text: string; confirm: string; refuse: string; done: string }
+  /** Of fields of the gateway's own, and of a charge that is confirmed by its script. */
+  fields: {
+    loading: string
+    /** The gateway's script did not come. */
+    unloaded: string
+    unloadedText: string
+    unloadedStep: string
+    again: string
+    noScript: string
+    sending: string
+    confirming: string
+    /** The bank was left without an answer. */
+    unconfirmed: string
+    toBank: string
+  }
   captured: string
   /** Of a card its brand and last four digits; of an account its last four. */
   holds(brand: string | null, lastFour: string): string
@@ -90,6 +105,7 @@ const en: Words = {
   refusals: {
     declined: 'The card was refused. Please check it, or use another one.',
     no_answer: 'Nobody answered, and nothing was saved. Please try again in a moment.',
+    not_yet: 'Nobody has answered yet. Please try again in a moment.',
     busy: 'The last try is still being worked on. Please try again in a few minutes.',
     gateway_inactive: 'Nothing can be saved here at the moment. Please try again later.',
     gateway_held: 'No payment is taken here at the moment, and nothing was charged. Please come back later.',
@@ -115,6 +131,21 @@ const en: Words = {
     confirm: 'Confirm',
     refuse: 'Refuse',
     done: 'Your answer has arrived. Please go on below.',
+  },
+  fields: {
+    loading: 'The card fields are being loaded.',
+    unloaded: 'Card entry could not be loaded',
+    unloadedText:
+      'Nothing was entered, and nothing was charged. Please check your connection, switch off what blocks scripts on this page, and try again.',
+    unloadedStep:
+      'Nothing was charged yet. Please check your connection, switch off what blocks scripts on this page, and try again.',
+    again: 'Try again',
+    noScript:
+      'This page needs JavaScript, which is switched off in your browser. Please switch it on and load the page again.',
+    sending: 'Your card is being sent. Please wait.',
+    confirming: 'Your bank is being asked. Please wait.',
+    unconfirmed: 'Your bank was left without an answer. Please try again.',
+    toBank: 'Confirm at my bank',
   },
   captured: 'Saved',
   holds: (brand, lastFour) => (brand === null ? `Account ending in ${lastFour}` : `${brand} ending in ${lastFour}`),
@@ -165,6 +196,7 @@ const de: Words = {
   refusals: {
     declined: 'Die Karte wurde abgelehnt. Bitte prüfen Sie sie oder nehmen Sie eine andere.',
     no_answer: 'Niemand hat geantwortet, und nichts wurde gespeichert. Bitte versuchen Sie es gleich noch einmal.',
+    not_yet: 'Es hat noch niemand geantwortet. Bitte versuchen Sie es gleich noch einmal.',
     busy: 'Der letzte Versuch läuft noch. Bitte versuchen Sie es in einigen Minuten noch einmal.',
     gateway_inactive: 'Hier kann im Augenblick nichts gespeichert werden. Bitte versuchen Sie es später.',
     gateway_held:
@@ -192,6 +224,21 @@ const de: Words = {
     confirm: 'Bestätigen',
     refuse: 'Ablehnen',
     done: 'Ihre Antwort ist angekommen. Bitte machen Sie unten weiter.',
+  },
+  fields: {
+    loading: 'Die Kartenfelder werden geladen.',
+    unloaded: 'Die Karteneingabe konnte nicht geladen werden',
+    unloadedText:
+      'Es wurde nichts eingegeben und nichts abgebucht. Bitte prüfen Sie Ihre Verbindung, schalten Sie ab, was auf dieser Seite Skripte sperrt, und versuchen Sie es noch einmal.',
+    unloadedStep:
+      'Es wurde noch nichts abgebucht. Bitte prüfen Sie Ihre Verbindung, schalten Sie ab, was auf dieser Seite Skripte sperrt, und versuchen Sie es noch einmal.',
+    again: 'Noch einmal versuchen',
+    noScript:
+      'Diese Seite braucht JavaScript, das in Ihrem Browser abgeschaltet ist. Bitte schalten Sie es ein und laden Sie die Seite neu.',
+    sending: 'Ihre Karte wird übertragen. Bitte warten Sie.',
+    confirming: 'Ihre Bank wird gefragt. Bitte warten Sie.',
+    unconfirmed: 'Ihre Bank hat keine Antwort bekommen. Bitte versuchen Sie es noch einmal.',
+    toBank: 'Bei meiner Bank bestätigen',
   },
   captured: 'Gespeichert',
   holds: (brand, lastFour) =>

@@ -107,7 +107,7 @@ export async function findPaying(
   const card = method?.cardBrand ? { brand: method.cardBrand, lastFour: method.lastFour } : null
   // Whoever cannot confirm with one card takes another.
   const isEnterable = amountMinor > 0n && (isPayable || open?.awaitsCustomer === true)
-  const taker = isEnterable ? await findNewCardGateway(tx, context, invoice.customerId, invoice.currency) : undefined
+  const taker = isEnterable ? await findNewCardGateway(tx, invoice.customerId, invoice.currency) : undefined
   const { today } = context.moment
   const newCard = taker && !isHeld(taker) ? taker : null
   return {

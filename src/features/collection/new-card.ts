@@ -20,17 +20,12 @@ export interface TakesNewCards {
   canBeKept: boolean
 }
 
-/**
- * Finds the gateway that a new card of a customer goes to; undefined where none takes card numbers from this service. Rule: a live account has
- * none until a gateway with card fields of its own exists.
- */
+/** Finds the gateway that a new card of a customer goes to; undefined where none takes card numbers from this service. */
 export async function findNewCardGateway(
   tx: Transaction,
-  { account }: RequestContext,
   customerId: CustomerId,
   currency: string,
 ): Promise<TakesNewCards | undefined> {
-  if (account.mode === 'live') return undefined
   const [customer, gateways] = await Promise.all([
     findCustomer(tx, tx.account, customerId),
     listAllGateways(tx, tx.account),

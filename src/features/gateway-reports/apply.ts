@@ -9,6 +9,7 @@ import {
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { CapturedDeps } from '../capture-sessions/captured.ts'
+import { storingReported } from '../capture-sessions/left-fields.ts'
 import { findSale, findSaleOfRefund } from '../capture-sessions/sale-queries.ts'
 import { askEndedSale, askSaleRefund, type SaleAsked, wakeSale } from '../capture-sessions/sale-reports.ts'
 import { afterMethodOfCustomer } from '../collection/actions.ts'
@@ -74,10 +75,15 @@ export async function applyReport(
     case 'refund':
       return refundReported(deps, context, gateway, report)
     case 'storing':
-      return refused('The gateway reports the storing of a card, which nothing here has begun.')
+      return storingVerdict(await storingReported(deps, context, gateway, report))
     case 'stored':
       return cardReported(deps, context, gateway, report.reference)
   }
+}
+
+const storingVerdict = (asked: Awaited<ReturnType<typeof storingReported>>): Verdict => {
+  if (asked === 'not_here') return refused('The gateway reports the storing of a card, which nothing here has begun.')
+  return asked === 'applied' ? APPLIED : WAITS
 }
 
 /** Asks by one of the adapter's questions; a gateway that cannot be asked knows nothing. */

@@ -6,7 +6,7 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import type { Adapters, ChargeToMake, GatewayAdapter, GatewayCall, Unknown } from './contract.ts'
-import { batchDaysOf, gatewayFactsOf } from './facts.ts'
+import { batchDaysOf, type GatewayFields, gatewayFactsOf } from './facts.ts'
 import type { Gateway } from './queries.ts'
 import { openSettings, readSettings } from './settings.ts'
 
@@ -41,6 +41,16 @@ export function adapterOf(
 /** Returns the Settings of a gateway, as calls of its type get them. */
 export const settingsOf = (envelope: Envelope, account: AccountId, gateway: Gateway): GatewayCall['settings'] =>
   readSettings(gatewayFactsOf(gateway.type), openSettings(envelope, account, gateway))
+
+/**
+ * Returns the card fields of a gateway as pages of an account load them; undefined: it has none. Rule: a simulator in the place of a gateway serves test
+ * accounts alone.
+ */
+export const fieldsOf = (
+  { adapters }: Pick<GatewayDeps, 'adapters'>,
+  { mode }: Pick<Account, 'mode'>,
+  { type }: Pick<Gateway, 'type'>,
+): GatewayFields | undefined => (mode === 'live' ? gatewayFactsOf(type) : adapters.get(type))?.fields
 
 /** Returns the days of the batches of a gateway that takes some. */
 export function daysOfBatches(deps: GatewayDeps, account: AccountId, gateway: Gateway): BatchDays {

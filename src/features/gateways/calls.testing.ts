@@ -1,5 +1,6 @@
 import type { AccountId } from '../../kernel/ids.ts'
-import type { AskedCharge, ChargeToMake, ChargingCall, Refund, Storing } from './contract.ts'
+import type { AskedCharge, ChargeToMake, ChargingCall, Refund } from './contract.ts'
+import type { Storing } from './storing.ts'
 
 /** Facts of calls and of what they ask about, as far as a test does not say otherwise. */
 

@@ -1,9 +1,9 @@
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
-import type { CardNumber } from '../../kernel/card-number.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { BankKind, DeclineClass } from '../../kernel/rails.ts'
 import type { GatewayFacts, GatewayType } from './facts.ts'
+import type { CardToStore, ClientFacts, Payer, Storing, StoringToBegin } from './storing.ts'
 
 /**
  * The contract of gateways. An adapter translates between a gateway and these words; it knows no payment, invoice or customer.
@@ -150,16 +150,6 @@ export interface AskedCharge {
   sentAt: Instant | null
 }
 
-/** Who pays. */
-export interface Payer {
-  customerId: Id
-  name: string
-  email: string | null
-  /** ISO 3166-1 alpha-2. */
-  country: string | null
-  postalCode: string | null
-}
-
 export interface ChargeToMake extends AskedCharge {
   token: string
   isCustomerPresent: boolean
@@ -184,21 +174,6 @@ export interface Refund {
   gatewayReference: string | null
   /** Real time at which it was sent last; null: long ago, or never. */
   sentAt: Instant | null
-}
-
-/** A card that was to be stored. */
-export interface Storing {
-  /** Random; what the gateway stores is found again by it. */
-  reference: string
-  /** The gateway's name of the storing, as it is kept; null: none is. */
-  gatewayReference: string | null
-  sentAt: Instant | null
-}
-
-/** Facts with which the script of a page has the gateway's own script do something; they are kept and logged nowhere. */
-export interface ClientFacts {
-  publishableKey: string
-  clientSecret: string
 }
 
 /** A bank account that a gateway keeps with the mandate to debit it. */
@@ -256,17 +231,6 @@ export type MandateFound =
   | None
   | Unknown
   | NotSent
-
-export interface CardToStore {
-  /** Random; what the gateway stores is found again by it. */
-  reference: string
-  number: CardNumber
-  cardType: CardBrand
-  expiryMonth: number
-  expiryYear: number
-  nameOnCard: string
-  lastNameOnCard: string
-}
 
 export interface StoredCard {
   /** The gateway's name of the card, which charges it. */
@@ -419,8 +383,23 @@ export interface GatewayAdapter extends GatewayFacts {
   check(call: GatewayCall): Promise<AccountAnswer>
 
   storeCard?(call: GatewayCall, card: CardToStore): Promise<StoreOutcome>
-  /** Reports what is stored under the reference; none: it never arrived, and never will. */
+  /**
+   * Has the gateway's own fields store a card, or takes up a storing that was begun; one that is over there is begun anew, by another name. The name is kept
+   * before a page gets what this answers.
+   */
+  beginStore?(
+    call: GatewayCall,
+    storing: StoringToBegin,
+  ): Promise<
+    | { kind: 'begun'; gatewayReference: string; client: ClientFacts }
+    | ({ kind: 'stored' } & StoredCard)
+    | Unknown
+    | NotSent
+  >
+  /** Reports what is stored under the reference; none: it never arrived, and never will. Declined: the same storing takes another card. */
   findStored?(call: GatewayCall, storing: Storing): Promise<StoreOutcome | None>
+  /** Ends a storing that nobody comes back to: none; or the card that it has stored meanwhile. */
+  endStore?(call: GatewayCall, storing: Storing): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent>
   /** Reports a stored card or account by its token, as the gateway has it now. */
   askStored?(call: GatewayCall, token: string): Promise<MethodAtGateway | None | Unknown | NotSent>
   /** Finds a card that others stored, by a name of the gateway's for it. Ambiguous: the name leads to several cards. */

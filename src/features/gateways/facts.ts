@@ -77,8 +77,18 @@ export interface GatewayFacts {
     frames: readonly string[]
     connects: readonly string[]
   }
+  /** Card fields of its own, in which the browser hands it the card: this service never sees the number. */
+  fields?: GatewayFields
   /** The days of its batches, as far as Settings name no others; left out: it takes no batches. */
   batches?: BatchDays
+}
+
+/** Card fields of a gateway: the address of its script, and the sources of Content-Security-Policy that a page with them needs. */
+export interface GatewayFields {
+  script: string
+  scripts: readonly string[]
+  frames: readonly string[]
+  connects: readonly string[]
 }
 
 const CUT_OFF = /^([01]\d|2[0-3]):[0-5]\d$/
@@ -184,6 +194,8 @@ export const ACH_FILE: GatewayFacts = {
   batches: { calendar: 'fed', ...ACH_DAYS, cutOff: '14:00' },
 }
 
+const STRIPE_SCRIPTS = ['https://js.stripe.com', 'https://*.js.stripe.com']
+
 /** Cards by Stripe. */
 export const STRIPE: GatewayFacts = {
   type: 'stripe',
@@ -201,6 +213,12 @@ export const STRIPE: GatewayFacts = {
   needed: ['SecretKey', 'PublishableKey'],
   keys: ['SecretKey', 'PublishableKey'],
   secretKey: 'SecretKey',
+  fields: {
+    script: 'https://js.stripe.com/endive/stripe.js',
+    scripts: STRIPE_SCRIPTS,
+    frames: [...STRIPE_SCRIPTS, 'https://hooks.stripe.com'],
+    connects: ['https://api.stripe.com'],
+  },
 }
 
 const weekdays = { method: 'debit_order', calendar: 'weekdays' } as const
@@ -244,6 +262,10 @@ const FACTS: Readonly<Record<GatewayType, GatewayFacts>> = {
 }
 
 export const gatewayFactsOf = (type: GatewayType): GatewayFacts => FACTS[type]
+
+/** Returns whether a page can take a card for a gateway: by a form of this service, or by fields of the gateway's own. */
+export const takesCardsOnPages = ({ takesCardNumbers, fields }: GatewayFacts): boolean =>
+  takesCardNumbers || fields !== undefined
 
 /** Returns the days of a gateway's batches: those of its type and currency, as far as its Settings name no others. Undefined: it takes no batches. */
 export function batchDaysOf(

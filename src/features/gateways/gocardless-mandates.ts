@@ -6,10 +6,10 @@ import type {
   MandateToBegin,
   None,
   NotSent,
-  Storing,
   MethodAtGateway,
   Unknown,
 } from './contract.ts'
+import type { Storing } from './storing.ts'
 import { declined, type GoCardlessObject } from './gocardless-answers.ts'
 import { type GoCardlessAnswer, type GoCardlessApi, NONE, NOT_KNOWN, unanswered } from './gocardless-api.ts'
 import { dayOfMoment, nameOfOurs } from './gocardless-objects.ts'

@@ -25,7 +25,7 @@ export function tokenParts(token: string | null): { customer: string; method: st
 const MONTHS = 12
 
 /** Reads a method as a stored card; undefined where it is no card, or belongs to no customer. */
-function cardOf(method: StripeObject): ({ kind: 'stored' } & StoredCard) | undefined {
+export function cardOf(method: StripeObject): ({ kind: 'stored' } & StoredCard) | undefined {
   const card = record(method.card)
   const customer = nameIn(method, 'customer')
   const [id, lastFour] = [textIn(method, 'id'), textIn(card, 'last4')]
@@ -44,23 +44,34 @@ function cardOf(method: StripeObject): ({ kind: 'stored' } & StoredCard) | undef
   }
 }
 
-const isGone = (answer: StripeAnswer): boolean => answer.kind === 'refused' && answer.meaning.kind === 'gone'
+export const isGone = (answer: StripeAnswer): boolean => answer.kind === 'refused' && answer.meaning.kind === 'gone'
 
 type Stored = { kind: 'stored' } & StoredCard
 type Found = Stored | None | { kind: 'ambiguous' } | Unknown | NotSent
 
-export function stripeCards(api: StripeApi) {
-  /** Lists two methods of a customer: none, one or several is all that matters. */
-  const methodsOf = (call: GatewayCall, customer: string, type?: 'card') =>
-    api.get(
-      call,
-      ['customers', customer, 'payment_methods'],
-      [
-        ['type', type],
-        ['limit', '2'],
-      ],
-    )
+/** Lists two methods of a customer: none, one or several is all that matters. */
+const methodsOf = (api: StripeApi, call: GatewayCall, customer: string, type?: 'card') =>
+  api.get(
+    call,
+    ['customers', customer, 'payment_methods'],
+    [
+      ['type', type],
+      ['limit', '2'],
+    ],
+  )
 
+/** Deletes a customer of Stripe that we made and that has no card any more; best effort. */
+export async function removeEmpty(api: StripeApi, call: GatewayCall, customer: string): Promise<void> {
+  const answer = await api.get(call, ['customers', customer])
+  const isOurs =
+    answer.kind === 'ok' && textIn(record(answer.object.metadata), 'perennial').startsWith(`${call.scope}/`)
+  if (!isOurs) return
+  const list = await methodsOf(api, call, customer)
+  if (list.kind === 'ok' && Array.isArray(list.object.data) && list.object.data.length === 0)
+    await api.remove(call, ['customers', customer])
+}
+
+export function stripeCards(api: StripeApi) {
   async function askStored(call: GatewayCall, token: string): Promise<Stored | None | Unknown | NotSent> {
     const parts = tokenParts(token)
     if (!parts) return NONE
@@ -83,22 +94,11 @@ export function stripeCards(api: StripeApi) {
       nameIn(record(answer.object.invoice_settings), 'default_payment_method') ||
       nameIn(answer.object, 'default_source')
     if (chosen !== '') return askStored(call, `${customer}/${chosen}`)
-    const list = await methodsOf(call, customer, 'card')
+    const list = await methodsOf(api, call, customer, 'card')
     if (list.kind !== 'ok') return unanswered(list)
     const [one, ...others] = listIn(list.object, 'data')
     if (others.length > 0) return { kind: 'ambiguous' }
     return (one && cardOf(one)) ?? NONE
-  }
-
-  /** Deletes a customer of Stripe that we made and that has no card any more; best effort. */
-  async function removeEmpty(call: GatewayCall, customer: string): Promise<void> {
-    const answer = await api.get(call, ['customers', customer])
-    const isOurs =
-      answer.kind === 'ok' && textIn(record(answer.object.metadata), 'perennial').startsWith(`${call.scope}/`)
-    if (!isOurs) return
-    const list = await methodsOf(call, customer)
-    if (list.kind === 'ok' && Array.isArray(list.object.data) && list.object.data.length === 0)
-      await api.remove(call, ['customers', customer])
   }
 
   return {
@@ -109,7 +109,7 @@ export function stripeCards(api: StripeApi) {
       if (!parts) return { kind: 'removed' }
       const answer = await api.post(call, ['payment_methods', parts.method, 'detach'])
       if (answer.kind === 'ok') {
-        await removeEmpty(call, parts.customer)
+        await removeEmpty(api, call, parts.customer)
         return { kind: 'removed' }
       }
       if (isGone(answer)) return { kind: 'removed' }

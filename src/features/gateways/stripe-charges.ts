@@ -3,7 +3,6 @@ import type {
   ChargeState,
   ChargeToMake,
   ChargingCall,
-  ClientFacts,
   Declined,
   GatewayCall,
   None,
@@ -11,6 +10,7 @@ import type {
   Outcome,
   Unknown,
 } from './contract.ts'
+import type { ClientFacts } from './storing.ts'
 import { declined, declinedByError } from './stripe-answers.ts'
 import { type Form, NONE, type Path, type StripeAnswer, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
 import { type stripeCards, tokenParts } from './stripe-cards.ts'

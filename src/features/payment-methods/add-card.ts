@@ -45,7 +45,7 @@ export async function beginCard(tx: Transaction, customer: Customer, asked: Aske
   if (!gateway || !gatewayFactsOf(gateway.type).takesCardNumbers)
     throw conflict(
       'gateway_missing',
-      'This account has no gateway that takes card numbers. A test account has its sandbox (make it active); no gateway of this version takes them on a live account.',
+      'This account has no gateway that takes card numbers; a test account has its sandbox (make it active). Elsewhere the customer enters the card in the capture widget or on the page of an invoice, or a card that the gateway stores already is brought by its token (POST /v1/paymentmethods/gatewaytoken).',
       'gatewayID',
     )
   const reference = randomBytes(18).toString('base64url')

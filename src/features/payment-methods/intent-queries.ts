@@ -15,11 +15,20 @@ export interface CardIntent {
   reference: string
   isKeyed: boolean
   isOpen: boolean
+  /** The card is entered into fields of the gateway's own. */
+  hasFields: boolean
+  /** The gateway's name of the storing. */
+  gatewayReference: string | null
+  /** The capture session, or the invoice, that the card is for. */
+  sessionId: Id | null
+  invoiceId: InvoiceId | null
+  begunAt: Instant
 }
 
 const INTENT = fragment`
   i.card_intent_id as "id", i.customer_id as "customerId", i.gateway_id as "gatewayId", i.reference, i.is_keyed as "isKeyed",
-  i.closed_at is null as "isOpen"`
+  i.closed_at is null as "isOpen", i.fields_until is not null as "hasFields", i.gateway_reference as "gatewayReference",
+  i.capture_session_id as "sessionId", i.invoice_id as "invoiceId", i.created_at as "begunAt"`
 
 /** A request waits for its gateway no longer than this; until then nobody else looks after its intent. */
 const HELD = fragment`moment('5 minutes')`
@@ -27,7 +36,7 @@ const HELD = fragment`moment('5 minutes')`
 /** Writes an intent; with `invoiceId` it is to pay that invoice. */
 export const insertIntent = (
   tx: Transaction,
-  intent: Omit<CardIntent, 'id' | 'isOpen'>,
+  intent: Pick<CardIntent, 'customerId' | 'gatewayId' | 'reference' | 'isKeyed'>,
   invoiceId: InvoiceId | null = null,
 ): Promise<Id> =>
   tx.value<Id>(sql`
@@ -35,11 +44,84 @@ export const insertIntent = (
     values (${tx.account}, ${intent.customerId}, ${intent.gatewayId}, ${intent.reference}, ${intent.isKeyed}, ${invoiceId}, ${HELD}, moment())
     returning card_intent_id as "id"`)
 
-/** Counts the cards that were entered to pay an invoice within the last 24 hours. */
+/** Counts the cards that were entered to pay an invoice within the last 24 hours: one intent in fields of the gateway's takes another after each that was refused. */
 export const countCardsOfInvoice = (tx: Transaction, invoice: InvoiceId) =>
   tx.count(sql`
-    select count(*) as "n" from card_intents
+    select coalesce(sum(greatest(1, refused_tries)), 0) as "n" from card_intents
      where account_id = ${tx.account} and invoice_id = ${invoice} and created_at > moment('-24 hours')`)
+
+/** An intent whose card is entered into fields of the gateway's own: by a session, until its end by real time, or to pay an invoice. */
+export type FieldsFor =
+  | { sessionId: Id; endsAt: Instant | null; customerId: null }
+  | { invoiceId: InvoiceId; customerId: CustomerId }
+
+/** Builds the SQL of when a page with fields counts as left alone. */
+const fieldsUntil = (of: FieldsFor) =>
+  'endsAt' in of && of.endsAt !== null
+    ? fragment`least(moment('1 hour'), ${of.endsAt}::timestamptz)`
+    : fragment`moment('1 hour')`
+
+/** Writes an intent whose card is entered into fields of the gateway's own. */
+export const insertFieldsIntent = (
+  tx: Transaction,
+  of: FieldsFor,
+  { gatewayId, reference }: Pick<CardIntent, 'gatewayId' | 'reference'>,
+): Promise<CardIntent> =>
+  tx.one<CardIntent>(sql`
+    insert into card_intents as i (account_id, customer_id, gateway_id, reference, is_keyed, invoice_id, capture_session_id, held_until, created_at, fields_until)
+    values (${tx.account}, ${of.customerId}, ${gatewayId}, ${reference}, true, ${'invoiceId' in of ? of.invoiceId : null},
+            ${'sessionId' in of ? of.sessionId : null}, moment(), moment(), ${fieldsUntil(of)})
+    returning ${INTENT}`)
+
+/** Notes that somebody is at the page of an open intent. */
+export const keepFieldsOpen = (tx: Transaction, id: Id, of: FieldsFor) =>
+  tx.rows(sql`
+    update card_intents set fields_until = ${fieldsUntil(of)} where account_id = ${tx.account} and card_intent_id = ${id}`)
+
+/** Lets an open intent with fields count as left alone in a minute: its card is stored, and a form that is on its way still comes first. */
+export const hastenFields = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update card_intents set fields_until = least(fields_until, moment('1 minute'))
+     where account_id = ${tx.account} and card_intent_id = ${id}`)
+
+/** Keeps the gateway's name of an open storing in place of the one that it has. Returns the name that it has then; null where it is closed, or has none. */
+export async function keepStoringName(
+  tx: Transaction,
+  { id, gatewayReference: present }: Pick<CardIntent, 'id' | 'gatewayReference'>,
+  name: string,
+): Promise<string | null> {
+  await tx.rows(sql`
+    update card_intents set gateway_reference = ${name}
+     where account_id = ${tx.account} and card_intent_id = ${id} and closed_at is null and gateway_reference is not distinct from ${present}::text`)
+  const intent = await lockIntent(tx, id)
+  return intent?.isOpen ? intent.gatewayReference : null
+}
+
+/** Finds the intent with fields that a gateway names by its reference, or by its own name of the storing. */
+export const findReportedFields = (
+  db: Queryable,
+  account: AccountId,
+  gatewayId: Id,
+  { reference, name }: { reference: string; name: string | null },
+) =>
+  db.first<CardIntent>(sql`
+    select ${INTENT} from card_intents i
+     where i.account_id = ${account} and i.gateway_id = ${gatewayId} and i.fields_until is not null
+       and (i.reference = ${reference} or i.gateway_reference = ${name})`)
+
+/** Lists open intents with fields that were left alone, of all accounts. */
+export const listLeftFields = (db: Queryable) =>
+  db.rows<{ account: AccountId; id: Id }>(
+    sql`select account_id as "account", card_intent_id as "id" from list_left_card_fields()`,
+  )
+
+/** Claims an open intent that was left alone; undefined where somebody has come back, or another is at it. */
+export const claimLeftFields = (tx: Transaction, id: Id) =>
+  tx.first<CardIntent>(sql`
+    update card_intents i set held_until = ${HELD}
+     where i.account_id = ${tx.account} and i.card_intent_id = ${id} and i.closed_at is null and i.fields_until <= moment()
+       and (i.held_until <= moment() or i.held_until > moment('15 minutes'))
+    returning ${INTENT}`)
 
 /** Locks an intent; undefined for one that was forgotten. */
 export const lockIntent = (tx: Transaction, id: Id) =>
@@ -75,12 +157,14 @@ export interface CardRemoval {
   gatewayId: Id
   gatewayToken: string | null
   reference: string | null
+  /** The gateway's name of the storing, which is ended there; null: it has none. */
+  gatewayReference: string | null
 }
 
 export const insertRemoval = (tx: Transaction, removal: Omit<CardRemoval, 'id'>) =>
   tx.rows(sql`
-    insert into card_removals (account_id, gateway_id, gateway_token, reference, created_at)
-    values (${tx.account}, ${removal.gatewayId}, ${removal.gatewayToken}, ${removal.reference}, moment())`)
+    insert into card_removals (account_id, gateway_id, gateway_token, reference, gateway_reference, created_at)
+    values (${tx.account}, ${removal.gatewayId}, ${removal.gatewayToken}, ${removal.reference}, ${removal.gatewayReference}, moment())`)
 
 /** The channel on which workers learn of cards to be removed. */
 export const REMOVAL_CHANNEL = 'card_removal'
@@ -150,7 +234,7 @@ export const listWaitingRemovals = (db: Queryable) =>
 export const claimRemoval = (tx: Transaction, id: Id) =>
   tx.first<CardRemoval>(sql`
     update card_removals set ${CLAIMED} where account_id = ${tx.account} and card_removal_id = ${id} and ${IS_FREE}
-    returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference`)
+    returning card_removal_id as "id", gateway_id as "gatewayId", gateway_token as "gatewayToken", reference, gateway_reference as "gatewayReference"`)
 
 /** Notes that nothing is left to be removed. The row stays for some days, because of the moment at which the gateway was asked. */
 export const finishRemoval = (tx: Transaction, id: Id) =>

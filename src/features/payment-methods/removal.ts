@@ -8,7 +8,8 @@ import { AccountWork } from '../../platform/account-work.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
-import type { GatewayAdapter, GatewayCall } from '../gateways/contract.ts'
+import type { GatewayAdapter, GatewayCall, None, NotSent, StoredCard, Unknown } from '../gateways/contract.ts'
+import type { Storing } from '../gateways/storing.ts'
 import { findGateway } from '../gateways/queries.ts'
 import {
   announceRemoval,
@@ -47,14 +48,17 @@ export async function removeAtGateway(
   { gatewayId, gatewayToken }: Pick<StoredMethod, 'gatewayId' | 'gatewayToken'>,
 ): Promise<void> {
   if (gatewayId === null || gatewayToken === null) return
-  await insertRemoval(tx, { gatewayId, gatewayToken, reference: null })
+  await insertRemoval(tx, { gatewayId, gatewayToken, reference: null, gatewayReference: null })
   await announceRemoval(tx)
 }
 
 /** Closes a locked intent that nobody waits for, and asks for what the gateway may hold under it to be removed. */
-export async function abandonIntent(tx: Transaction, { id, gatewayId, reference }: CardIntent): Promise<void> {
+export async function abandonIntent(
+  tx: Transaction,
+  { id, gatewayId, reference, gatewayReference }: CardIntent,
+): Promise<void> {
   await closeIntent(tx, id)
-  await insertRemoval(tx, { gatewayId, gatewayToken: null, reference })
+  await insertRemoval(tx, { gatewayId, gatewayToken: null, reference, gatewayReference })
   await announceRemoval(tx)
 }
 
@@ -138,17 +142,29 @@ async function removeOne(
 
 type Removed = { kind: 'removed' } | { kind: 'unknown' } | { kind: 'not_sent' }
 
+/** Asks what a storing has stored, and ends it at its gateway where that is nothing. What stays unknown is asked again. */
+export async function endStoring(
+  adapter: GatewayAdapter,
+  call: GatewayCall,
+  storing: Storing,
+): Promise<({ kind: 'stored' } & StoredCard) | None | Unknown | NotSent> {
+  const found = (await adapter.findStored?.(call, storing)) ?? { kind: 'none' }
+  if (found.kind === 'stored' || found.kind === 'none') return found
+  if (storing.gatewayReference !== null && adapter.endStore) return adapter.endStore(call, storing)
+  return found.kind === 'declined' ? { kind: 'none' } : found
+}
+
 /** Has a gateway remove a card, found by the reference of its intent where nobody knows its token, unless it is not to go: it is in use. */
 async function removed(
   adapter: GatewayAdapter,
   call: GatewayCall,
-  { gatewayToken, reference }: CardRemoval,
+  { gatewayToken, reference, gatewayReference }: CardRemoval,
   isToGo: (token: string) => Promise<boolean>,
 ): Promise<Removed> {
   if (!adapter.removeStored) return { kind: 'removed' }
   const found =
     gatewayToken === null
-      ? await adapter.findStored?.(call, { reference: reference ?? '', gatewayReference: null, sentAt: null })
+      ? await endStoring(adapter, call, { reference: reference ?? '', gatewayReference, sentAt: null })
       : undefined
   if (found?.kind === 'unknown' || found?.kind === 'not_sent') return found
   const token = found?.kind === 'stored' ? found.token : gatewayToken

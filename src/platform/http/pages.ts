@@ -26,6 +26,7 @@ import { checkOrigin, FORM_BYTES_MAX, type FormFields, isOneClick, readForm, typ
 const VISITS_MAX = 120
 
 const HTML_TYPE = 'text/html; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Record that a link leads to, as a page found it. */
 export interface Named<Found> {
@@ -63,9 +64,15 @@ export type Shown = PageContent & {
   framedBy?: string
   /** The other origin to which its form may lead on. */
   returnsTo?: string | undefined
-  /** Sources whose pages it frames, and that its script asks. */
+  /** Sources of scripts beside its own, sources whose pages it frames, and those that its scripts ask. */
+  scripts?: readonly string[]
   frames?: readonly string[]
   connects?: readonly string[]
+}
+
+/** Facts that the script of a page has asked for by a form, in place of a page: they are written as JSON and kept nowhere. */
+export interface ScriptAnswer {
+  facts: object
 }
 
 /** Visitor of a page, as the browser names itself. */
@@ -85,10 +92,14 @@ interface PageForm<Found> {
   /** Takes the request of a mail server, which has no Origin, as a form without fields. */
   takesOneClick?: boolean
   /**
-   * Does what the form asks for, in transactions of its own. Returns the path to go on at, or a page that shows what is wrong; undefined: the path
-   * of the form.
+   * Does what the form asks for, in transactions of its own. Returns the path to go on at, or a page that shows what is wrong, or what the page's script
+   * has asked for; undefined: the path of the form.
    */
-  submit(request: PageRequest<Found>, values: Values, visitor: Visitor): Promise<string | Shown | undefined>
+  submit(
+    request: PageRequest<Found>,
+    values: Values,
+    visitor: Visitor,
+  ): Promise<string | Shown | ScriptAnswer | undefined>
 }
 
 /** Page below a link: GET shows, POST changes. */
@@ -367,6 +378,8 @@ async function takeForm(
   const reader = deps.db.reader(link.account)
   const visited = await findNamed(deps, reader, operation, link, request)
   const next = await form.submit(visited.request, values, visitorOf(request))
+  if (typeof next === 'object' && 'facts' in next)
+    return safe(deps, reply).type(JSON_TYPE).send(JSON.stringify(next.facts))
   if (typeof next === 'object') return sendPage(deps, reply, next, visited.look, languageOf(visited.request.locale))
   const path = next ?? visited.request.path + operation.below
   // A mail server follows no redirect: RFC 8058 asks for none.
@@ -412,12 +425,12 @@ function safe(
 function sendPage(
   deps: Pick<PageDeps, 'publicUrl'>,
   reply: FastifyReply,
-  { status = 200, framedBy, returnsTo, frames = [], connects = [], ...page }: Shown,
+  { status = 200, framedBy, returnsTo, scripts = [], frames = [], connects = [], ...page }: Shown,
   look: Look | null,
   language: 'en' | 'de',
 ): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
-  const script = page.script === undefined ? '' : `script-src 'nonce-${nonce}'; `
+  const script = page.script === undefined ? '' : `script-src ${[`'nonce-${nonce}'`, ...scripts].join(' ')}; `
   const sources = (directive: string, of: readonly string[]) => (of.length > 0 ? `${directive} ${of.join(' ')}; ` : '')
   const wider = sources('frame-src', frames) + sources('connect-src', connects)
   const policy = `default-src 'none'; ${script}${wider}style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'${returnsTo ? ` ${returnsTo}` : ''}`
