@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { expect } from 'vitest'
 import type { TestService } from '../../../test/support/app.ts'
+import type { Adapters } from '../gateways/contract.ts'
 import { batchesDuty } from './duty.ts'
 import { type LinesOfService, NO_LINES_OF_SERVICE } from './hooks.ts'
 
@@ -8,9 +9,10 @@ import { type LinesOfService, NO_LINES_OF_SERVICE } from './hooks.ts'
 export async function buildAll(
   service: TestService,
   linesOfService: LinesOfService = NO_LINES_OF_SERVICE,
+  adapters: Adapters = service.calling.adapters,
 ): Promise<void> {
   const deps = { db: service.db, log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }), realClock: Date.now }
-  await batchesDuty({ ...service.calling, linesOfService }).run(deps, () => {})
+  await batchesDuty({ ...service.calling, adapters, linesOfService }).run(deps, () => {})
 }
 
 /** An account with its sandbox, on 1 January 2027 or in real time, and short ways to what a test of batches needs. */

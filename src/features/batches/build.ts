@@ -35,6 +35,7 @@ import {
 } from './queries.ts'
 import { recordBatch } from './record.ts'
 import { isAwaitingRelease } from './rules.ts'
+import { listMethodsById } from '../payment-methods/queries.ts'
 import { type Readied, readyLines } from './to-build.ts'
 
 /**
@@ -132,7 +133,10 @@ interface Finishing {
   handed: Handed
 }
 
-/** Writes what came of a build; returns true where it is built again at once, without the lines that have left it. */
+/**
+ * Writes what came of a build. Returns true where it is built again at once: without the lines that have left it, or with accounts that were corrected
+ * or edited meanwhile, where nobody has got its file yet.
+ */
 async function finish(
   tx: Transaction,
   context: RequestContext,
@@ -143,6 +147,7 @@ async function finish(
   if (batch?.state !== 'build' || isAwaitingRelease(batch)) return false
   switch (handed.kind) {
     case 'handed':
+      if (handed.file && (await haveChanged(tx, readied))) return true
       await writeSubmitted(tx, context, deps, { batch, gateway, readied }, handed)
       return false
     case 'refused':
@@ -164,6 +169,13 @@ async function finish(
   }
   await builds.fail(tx, id)
   return false
+}
+
+/** Returns whether a method that a file was built from is another by now, or gone. The customers of its lines are locked. */
+async function haveChanged(tx: Transaction, { methods }: Readied): Promise<boolean> {
+  const used = new Map([...methods.values()].map((method) => [method.id, method.version]))
+  const found = await listMethodsById(tx, tx.account, [...used.keys()])
+  return found.length < used.size || found.some(({ id, version }) => version !== used.get(id))
 }
 
 const isOver = (deps: GatewayDeps, { account, moment }: RequestContext, gateway: Gateway, { actionDate }: Batch) =>

@@ -4,6 +4,8 @@ import { startTestService } from '../../../test/support/app.ts'
 import { hasFixtures } from '../../../test/support/fixtures.ts'
 import { buildAll } from '../batches/batches.testing.ts'
 import { linesOfService } from '../collection/line-hooks.ts'
+import { achFile } from '../gateways/ach-file.ts'
+import type { Adapters } from '../gateways/contract.ts'
 import { COMPANY } from '../gateways/company.testing.ts'
 import { type AnsweredEntry, type AnswerFile, answerFile } from './nacha.testing.ts'
 
@@ -23,6 +25,7 @@ async function firm(amounts: readonly number[] = [115, 34.5]) {
   const debit = async (
     ActionDate: string,
     lines: readonly { Amount: number; customerID: number; paymentMethodID: number; PaymentApplied?: object[] }[],
+    adapters?: Adapters,
   ) => {
     const { BatchToken } = await must('post', '/v1/batches', {
       CurrencyCode: 'USD',
@@ -41,7 +44,7 @@ async function firm(amounts: readonly number[] = [115, 34.5]) {
         ).paymentID,
       )
     await must('put', '/v1/batches/submit', { BatchToken, ActionDate })
-    await buildAll(service, linesOfService)
+    await buildAll(service, linesOfService, adapters)
     const file = await client.get(`/v1/batches/${BatchToken}/file`)
     expect(file.status).toBe(200)
     const traceOf = (paymentID: number) =>
@@ -320,6 +323,28 @@ describe('a correction', () => {
       AccountNumber: '5654221',
       RoutingNumber: '081000210',
     })
+  })
+
+  test('is followed by a file that is being built, and the debit in it is one of the corrected account', async () => {
+    const { send, first, payers, client, must, debit } = await firm([115])
+    const { customerID, paymentMethodID } = payers[0]!
+    let built = 0
+    const adapters = new Map(service.calling.adapters).set('ach-file', {
+      ...achFile,
+      buildBatch: async (call, batch) => {
+        const file = await achFile.buildBatch!(call, batch)
+        built += 1
+        if (built === 1) await send([{ trace: first.traces[0]!, code: 'C01', corrected: '999888' }])
+        return file
+      },
+    })
+    const next = await debit('2027-01-08', [{ customerID, paymentMethodID, Amount: 10 }], adapters)
+    expect([built, next.file]).toEqual([2, expect.stringMatching(/^627081000210999888 {11}0000001000/m)])
+    await must('put', '/v1/clock', { Now: '2027-01-11T12:00:00Z' })
+    const entry = { trace: next.traces[0]!, code: 'R10', amountMinor: 1_000n }
+    expect((await send([entry], { day: '270111' })).body).toMatchObject({ Applied: 1 })
+    expect(await shown(client, paymentMethodID)).toMatchObject({ AccountNumber: '999888' })
+    expect((await client.get(`/v1/paymentmethods/${paymentMethodID}`)).body.isValid).toBe(false)
   })
 
   test('does not keep its debit from verifying and rejecting the method, nor a second correction from being followed', async () => {
