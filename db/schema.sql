@@ -1267,6 +1267,7 @@ create table gateways (
   reported_by text,
   reports_since timestamp with time zone,
   reports_read_at timestamp with time zone,
+  held_from timestamp with time zone,
   constraint gateways_pkey PRIMARY KEY (account_id, gateway_id),
   constraint gateways_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
   constraint gateways_check CHECK (((settings IS NULL) = (setting_names = '{}'::text[]))),
@@ -3714,7 +3715,7 @@ AS $function$
 declare
   held bigint;
 begin
-  update gateways g set held_for = reason, held_at = moment() from accounts a
+  update gateways g set held_for = reason, held_at = moment(), held_from = coalesce(g.reports_asked_at, g.reports_since, g.created_at) from accounts a
    where a.account_id = g.account_id and a.mode = 'live' and g.held_for is null;
   get diagnostics held = row_count;
   return held;

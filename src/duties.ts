@@ -69,7 +69,7 @@ export const onReturn: OnReturn = async (tx, context, customer, gapFrom) => {
 }
 
 /** Adds what reports of gateways need of other rooms: what they leave to a person is listed among the result files, and who has lost a card gets a mail. */
-const withFollowUps = <About extends GatewayDeps>(about: About) => ({
+export const withFollowUps = <About extends GatewayDeps>(about: About) => ({
   ...about,
   linesOfService,
   ...listedReports(about),

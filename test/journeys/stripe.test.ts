@@ -1,12 +1,14 @@
 import pg from 'pg'
 import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
-import { onReturn } from '../../src/duties.ts'
+import { releaseHeld } from '../../src/commands/gateway-hold.ts'
+import { onReturn, withFollowUps } from '../../src/duties.ts'
 import { collectDay } from '../../src/features/collection/day.ts'
 import { askOpenRefunds } from '../../src/features/refunds/ask.ts'
 import { getAccount } from '../../src/features/accounts/queries.ts'
 import { askGateway } from '../../src/features/gateways/call.ts'
 import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
+import { stripeAdapter } from '../../src/features/gateways/stripe.ts'
 import { keysDuty } from '../../src/features/gateways/keys-duty.ts'
 import { findGateway } from '../../src/features/gateways/queries.ts'
 import { backgroundContext, momentOf } from '../../src/kernel/context.ts'
@@ -97,6 +99,23 @@ describe('a card brought by its token', () => {
   })
 })
 
+/** Collects in a process that dies where `dies` says, then in another one once the lease of the first is over. */
+async function killed(client: TestClient, dies: (adapter: GatewayAdapter, died: () => void) => GatewayAdapter) {
+  const account = await getAccount(service.db.reader(client.id), client.id)
+  const context = backgroundContext(account, momentOf(account, Date.now), { actor: 'test' })
+  const stripe = service.calling.adapters.get('stripe') as GatewayAdapter
+  const collect = (adapter: GatewayAdapter) => {
+    const adapters = new Map([...service.calling.adapters, ['stripe', adapter] as const])
+    return collectDay({ ...service.calling, db: service.db, adapters, onReturn }, context, { isClock: false })
+  }
+  await new Promise<void>((died) => void collect(dies(stripe, died)).catch(() => {}))
+  await service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update collection_tries set leased_until = null where account_id = ${client.id}`),
+  )
+  return collect(stripe)
+}
+const never = () => new Promise<never>(() => {})
+
 describe('an invoice', () => {
   test('is charged once by a brought card, and what Stripe gets names nobody', async () => {
     const { stripe, client, bring, invoice, read, paid } = await shop()
@@ -122,23 +141,6 @@ describe('an invoice', () => {
     ])
     expect(paid()).toEqual([])
   })
-
-  /** Collects in a process that dies where `dies` says, then in another one once the lease of the first is over. */
-  async function killed(client: TestClient, dies: (adapter: GatewayAdapter, died: () => void) => GatewayAdapter) {
-    const account = await getAccount(service.db.reader(client.id), client.id)
-    const context = backgroundContext(account, momentOf(account, Date.now), { actor: 'test' })
-    const stripe = service.calling.adapters.get('stripe') as GatewayAdapter
-    const collect = (adapter: GatewayAdapter) => {
-      const adapters = new Map([...service.calling.adapters, ['stripe', adapter] as const])
-      return collectDay({ ...service.calling, db: service.db, adapters, onReturn }, context, { isClock: false })
-    }
-    await new Promise<void>((died) => void collect(dies(stripe, died)).catch(() => {}))
-    await service.db.transaction(client.id, (tx) =>
-      tx.rows(sql`update collection_tries set leased_until = null where account_id = ${client.id}`),
-    )
-    return collect(stripe)
-  }
-  const never = () => new Promise<never>(() => {})
 
   test.each(['before', 'between', 'after'] as const)(
     'is charged once by whoever comes next, where the process dies %s the two requests',
@@ -554,5 +556,188 @@ describe('another secret key', () => {
     const reply = await client.post('/v1/gateways', { GatewayType: 'stripe', Settings })
     expect([reply.status, codesOf(reply)]).toEqual([400, ['key_refused Settings.SecretKey']])
     expect(reply.text).not.toContain('nobody')
+  })
+})
+
+describe('a gateway that is held because this database is a copy', () => {
+  /** Loses the name of a charge that was made: the row is as a restore to right before that was kept leaves it. */
+  async function namelessCharge() {
+    const made = await shop()
+    await made.bring(made.stripe.console.addCard('4242424242424242').token)
+    const invoiceID = await made.invoice(115)
+    await killed(made.client, (adapter, died) => ({
+      ...adapter,
+      charge: async (call, charge) => {
+        await adapter.charge!({ ...call, keep: async () => true }, charge)
+        await hold(made.client)
+        died()
+        return never()
+      },
+    }))
+    expect(made.paid()).toHaveLength(1)
+    return { ...made, invoiceID }
+  }
+
+  const hold = ({ id }: TestClient, ago = '0') =>
+    service.db.transaction(id, (tx) =>
+      tx.rows(sql`
+        update gateways set held_for = 'restore', held_at = now(), held_from = now() - ${ago}::interval
+         where account_id = ${id} and type = 'stripe'`),
+    )
+  const release = async ({ id }: TestClient, isAnyway = false) => {
+    const deps = { ...withFollowUps(service.calling), db: service.db, realClock: Date.now }
+    return releaseHeld(deps, { account: id, gateway: undefined, isAnyway })
+  }
+  const refusal = (releasing: Promise<unknown>) =>
+    releasing.then(
+      () => 'released',
+      (error: any) => [error.problems[0].code, error.problems[0].message],
+    )
+  const collectLater = async (client: TestClient) => {
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update collection_tries set leased_until = null, next_try_at = null where account_id = ${client.id}`),
+    )
+    const account = await getAccount(service.db.reader(client.id), client.id)
+    const context = backgroundContext(account, momentOf(account, Date.now), { actor: 'test' })
+    return collectDay({ ...service.calling, db: service.db, onReturn }, context, { isClock: false })
+  }
+
+  test.each([
+    ['was not answered', true],
+    ['was cut off', false],
+  ])(
+    'asks about no charge without a name that %s, and its report names it: it is not made again',
+    async (_, wasUnanswered) => {
+      const { stripe, client, invoiceID, read, paid } = await namelessCharge()
+      await service.db.transaction(client.id, (tx) =>
+        tx.rows(sql`update collection_tries set was_unanswered = ${wasUnanswered} where account_id = ${client.id}`),
+      )
+      for (let days = 0; days < 2; days += 1) await collectLater(client)
+      expect((await client.get(`/v1/invoices/${invoiceID}/attempts`)).body).toMatchObject([{ Outcome: 'pending' }])
+      const [charge] = paid()
+      const { id } = stripe.console.dispute(String(charge?.payment_intent), { amount: 1500 })
+      expect(id).toMatch(/^dp_|^du_/)
+      const [released] = await release(client)
+      expect(released).toMatchObject({
+        read: { isRead: true, isForgotten: false, named: 1, unanswered: [] },
+        unknown: [],
+      })
+      // What befell it since is known by its name alone, and is learned, too.
+      expect(await read(invoiceID)).toMatchObject({ TotalActualPaid: 100, NumTries: 1 })
+      expect((await client.get(`/v1/gateways`)).body.map(({ HeldFor }: any) => HeldFor)).toEqual([null, null])
+      await collectLater(client)
+      expect(paid()).toHaveLength(1)
+    },
+  )
+
+  test('lists a charge whose whole try was lost, and is released once it is recorded: nobody is charged again', async () => {
+    const { stripe, client, gatewayID, customerID, bring, invoice, read, paid } = await shop()
+    const { token } = stripe.console.addCard('4242424242424242')
+    await bring(token)
+    const invoiceID = await invoice(115)
+    const { GatewayToken } = (await client.get(`/v1/gateways/${gatewayID}`)).body
+    const reference = '987654321.Qm3kz0aXw1Yb'
+    await chargeAs({ stripe, client, scope: GatewayToken, reference, token })
+    await hold(client)
+    await collectLater(client)
+    expect(paid()).toHaveLength(1)
+    expect(await refusal(release(client))).toEqual(['charges_unknown', expect.stringContaining(`charge ${reference}`)])
+    expect((await client.get('/v1/gateways')).body).toContainEqual(expect.objectContaining({ HeldFor: 'restore' }))
+    const payment = { customerID, Amount: 115, CurrencyCode: 'USD', Method: 'credit_card', Date: '2027-01-01' }
+    const recorded = await client.post('/v1/payments', { ...payment, Allocations: [{ invoiceID, amountApplied: 115 }] })
+    expect(recorded.status, recorded.text).toBe(201)
+    const [file] = (await client.get('/v1/resultfiles')).body
+    const [line] = (await client.get(`/v1/resultfiles/${file.resultFileID}`)).body.Lines
+    expect(line).toMatchObject({ Code: 'charge', paymentID: null, State: 'open' })
+    const path = `/v1/resultfiles/${file.resultFileID}/lines/${line.lineID}`
+    expect((await client.put(path, { isClosed: true })).status).toBe(204)
+    expect(await release(client)).toMatchObject([{ unknown: [] }])
+    await collectLater(client)
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    expect(paid()).toHaveLength(1)
+  })
+
+  test('stays held where Stripe does not list its reports, or has forgotten some, unless somebody has compared them', async () => {
+    const { client } = await shop()
+    await hold(client)
+    simulator.faults.add({ kind: '503', on: 'GET /v1/events' })
+    expect(await refusal(release(client))).toEqual(['reports_unread', expect.stringContaining('Run this again later')])
+    await hold(client, '31 days')
+    expect(await refusal(release(client))).toEqual(['reports_forgotten', expect.stringContaining('after 30 days')])
+    expect(await release(client, true)).toMatchObject([{ read: { isForgotten: true, isRead: true } }])
+    expect(await release(client)).toEqual([])
+  })
+
+  /** Charges a card as another installation does, or another copy of this one, at the same account of Stripe. */
+  async function chargeAs({
+    stripe,
+    client,
+    scope,
+    reference,
+    token,
+  }: Pick<Awaited<ReturnType<typeof shop>>, 'stripe' | 'client'> & Record<'scope' | 'reference' | 'token', string>) {
+    const account = await getAccount(service.db.reader(client.id), client.id)
+    const adapter = stripeAdapter({
+      outbound: service.calling.outbound,
+      endpoints: { stripe: simulator.address },
+      takePlace: async () => true,
+      measured: () => {},
+      realNow: Date.now,
+    })
+    const call = {
+      accountId: client.id,
+      gatewayId: 0n,
+      scope,
+      isLive: false,
+      timeZone: 'UTC',
+      isCustomerPresent: false,
+      settings: { SecretKey: stripe.secretKey },
+      ...momentOf(account, Date.now),
+      signal: new AbortController().signal,
+      keep: async () => true,
+    }
+    const charged = await adapter.charge!(call as never, {
+      reference,
+      token,
+      amountMinor: 11500n,
+      currency: 'USD',
+      gatewayReference: null,
+      sentAt: null,
+      isCustomerPresent: false,
+      returnUrl: null,
+      description: 'Invoice 1',
+      invoiceNumbers: ['1'],
+      payer: null,
+    })
+    expect(charged.kind).toBe('succeeded')
+  }
+
+  test('shares its account of Stripe with another installation and with another copy: none takes the answer of another', async () => {
+    const { stripe, client, gatewayID, bring, invoice, read, paid } = await shop()
+    const { token } = stripe.console.addCard('4242424242424242')
+    await bring(token)
+    const { GatewayToken: scope } = (await client.get(`/v1/gateways/${gatewayID}`)).body
+    const invoiceID = await invoice(115)
+    const charged = await client.post(`/v1/invoices/${invoiceID}/collect`)
+    const [intent] = [...stripe.book.intents.values()]
+    const id = charged.body.paymentID
+    const elsewhere = '0f8b1c52-a7d9-4c52-a91c-3f0e8c2d7b11'
+    const reference = String((intent?.metadata as any).perennial)
+      .split('/')
+      .at(-1) as string
+    expect(reference).toMatch(new RegExp(`^${id}\\.`))
+    // The other installation draws the same identifier, and its nonce might even be the same.
+    await chargeAs({ stripe, client, scope: elsewhere, reference, token })
+    await chargeAs({ stripe, client, scope, reference: `${id}.Qm3kz0aXw1Yb`, token })
+    await hold(client)
+    expect(await refusal(release(client))).toEqual([
+      'charges_unknown',
+      expect.stringContaining(`charge ${id}.Qm3kz0aXw1Yb`),
+    ])
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid', TotalActualPaid: 115 })
+    expect(paid()).toHaveLength(3)
+    const kept = await keptReports(service, client)
+    expect(kept.filter(({ reason }) => reason !== null)).toHaveLength(1)
+    expect((await client.get('/v1/payments')).body).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { askGateway } from '../gateways/call.ts'
-import type { NotSent, Unknown } from '../gateways/contract.ts'
+import type { Held, NotSent, Unknown } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { resumeSale, type SaleDeps } from './sale-calls.ts'
 import { chargeOfSale, findSale, refundOfSale, type Sale } from './sale-queries.ts'
@@ -16,7 +16,7 @@ export async function wakeSale(deps: SaleDeps, context: RequestContext, chargeId
 }
 
 /** Result of asking: the gateway's answer where that leaves open what was asked. */
-export type SaleAsked = 'applied' | Unknown | NotSent
+export type SaleAsked = 'applied' | Unknown | NotSent | Held
 
 /** Asks about a charge that was declined or found not made, and begins its refund where it was made after all. */
 export async function askEndedSale(
@@ -34,7 +34,7 @@ export async function askEndedSale(
   if (found === undefined) return 'applied'
   if (!('outcome' in found)) return found
   const { outcome } = found
-  if (outcome.kind === 'unknown' || outcome.kind === 'not_sent') return outcome
+  if (outcome.kind === 'unknown' || outcome.kind === 'not_sent' || outcome.kind === 'held') return outcome
   if (outcome.kind === 'succeeded')
     await deps.db.transaction(account, (tx) => finishSale(tx, context, deps, sale, outcome))
   return 'applied'
@@ -51,7 +51,7 @@ export async function askSaleRefund(
   const found = await askGateway(deps, context, gateway, async (adapter, call) =>
     adapter.askRefund?.(call, refundOfSale(sale)),
   )
-  if (found?.kind === 'unknown' || found?.kind === 'not_sent') return found
+  if (found?.kind === 'unknown' || found?.kind === 'not_sent' || found?.kind === 'held') return found
   if (found?.kind === 'declined')
     await deps.db.transaction(context.account.id, (tx) => failGivingBack(tx, context, sale, found))
   return 'applied'

@@ -10,6 +10,7 @@ import type {
   ChargeToMake,
   GatewayAdapter,
   GatewayCall,
+  Held,
   NotSent,
   Outcome,
   Unknown,
@@ -131,7 +132,7 @@ export async function callTry(
     }),
   )
   const outcome = await askGateway<Outcome | 'never_arrived'>(deps, context, gateway, makeOrEnd, { isCustomerPresent })
-  const answered = readOutcome(outcome, t, context.moment, isLeftWaiting)
+  const answered = readOutcome(outcome, t, context.moment, { isLeftWaiting, wasBegun: begun !== undefined })
   // Being asked about makes nobody's time to confirm it longer.
   return isWoken && answered.known === null && answered.awaitsCustomer ? { ...answered, isWaitKept: true } : answered
 
@@ -147,7 +148,7 @@ export async function callTry(
   async function chargeOrAsk(adapter: GatewayAdapter, call: GatewayCall): Promise<Outcome | 'never_arrived'> {
     assert(adapter.charge && adapter.askCharge, `a gateway of type ${gateway.type} charges cards`)
     if (!begun && t.wasCalled) {
-      const found: ChargeState | Unknown | NotSent = await adapter.askCharge(call, charge)
+      const found: ChargeState | Unknown | NotSent | Held = await adapter.askCharge(call, charge)
       if (!('outcome' in found)) return found.kind === 'not_sent' ? { kind: 'unknown' } : found
       if (found.outcome.kind !== 'none') return found.outcome
       if (t.wasUnanswered) return 'never_arrived'
@@ -161,7 +162,7 @@ function readOutcome(
   outcome: Outcome | 'never_arrived',
   t: Try,
   { now, today }: Moment,
-  isLeftWaiting: boolean,
+  { isLeftWaiting, wasBegun }: { isLeftWaiting: boolean; wasBegun: boolean },
 ): Answered {
   const failed = (declineClass: Extract<Known, { kind: 'failed' }>['class'], code: string | null, message: string) => ({
     known: { kind: 'failed', class: declineClass, code, message, on: today } as const,
@@ -197,7 +198,14 @@ function readOutcome(
         silentSince: t.silentSince,
       }
     case 'held':
-      return { known: null, wasUnanswered: t.wasUnanswered, wasCalled: false, isNotSent: false, silentSince: now }
+      return {
+        known: null,
+        wasUnanswered: t.wasUnanswered,
+        // What may have been called before is asked about after the release.
+        wasCalled: !wasBegun && t.wasCalled,
+        isNotSent: false,
+        silentSince: now,
+      }
     case 'unknown':
       return {
         known: null,

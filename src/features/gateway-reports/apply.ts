@@ -19,7 +19,7 @@ import type { LinesOfService } from '../batches/hooks.ts'
 import { recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import { factsOfCharge, findKnownCharge, type KnownCharge } from '../gateways/charge-queries.ts'
-import type { GatewayAdapter, GatewayCall, None, NotSent, Unknown } from '../gateways/contract.ts'
+import type { GatewayAdapter, GatewayCall, Held, None, NotSent, Unknown } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { nameOfAnswer, readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
@@ -100,15 +100,15 @@ const ask = <Answer>(
     async (adapter, call) => (await question(adapter, call)) ?? { kind: 'none' },
   )
 
-const isUnanswered = (answer: { kind?: string }): answer is Unknown | NotSent =>
-  answer.kind === 'unknown' || answer.kind === 'not_sent'
+const isUnanswered = (answer: { kind?: string }): answer is Unknown | NotSent | Held =>
+  answer.kind === 'unknown' || answer.kind === 'not_sent' || answer.kind === 'held'
 
 /** Returns the verdict on an answer that leaves open what was asked. Rule: what is about another charge or refund is listed for a person, with an event. */
 async function unanswered(
   deps: ReportDeps,
   context: RequestContext,
   gateway: Gateway,
-  answer: Unknown | NotSent,
+  answer: Unknown | NotSent | Held,
 ): Promise<Verdict> {
   const reason = answer.kind === 'unknown' ? answer.mismatch : undefined
   if (reason === undefined) return WAITS
@@ -185,6 +185,12 @@ async function isBeingAsked(db: Queryable, account: AccountId, { kind, id }: Kno
   return kind === 'try' && ((await findTry(db, account, id))?.isAsked ?? false)
 }
 
+/** Returns true for a try or a sale whose outcome is not known yet. */
+async function isOpen(db: Queryable, account: AccountId, { kind, id }: KnownCharge): Promise<boolean> {
+  if (kind === 'sale') return (await findSale(db, account, id))?.state === 'open'
+  return kind === 'try' && (await findTry(db, account, id))?.state === 'open'
+}
+
 /**
  * Gives a charge that keeps no name the one that a report gives, once the gateway's answer bears it: a restore or a failover has lost it, and without a name
  * it would be asked for in vain. Returns the charge as it is then, or the verdict where the gateway does not answer for it.
@@ -202,7 +208,11 @@ async function nameBack(
   if ('kind' in answer)
     return isUnanswered(answer) ? { verdict: await unanswered(deps, context, gateway, answer) } : { charge }
   const { outcome } = answer
-  if (nameOfAnswer(outcome) !== name) return { charge }
+  // Nothing was made under that name, and nothing will be: a charge whose outcome is open is asked about in its turn.
+  if (outcome.kind === 'none' && (await isOpen(deps.db.reader(context.account.id), context.account.id, charge)))
+    return { verdict: APPLIED }
+  // A decline has no name of its own: it is what was asked about.
+  if (outcome.kind !== 'declined' && nameOfAnswer(outcome) !== name) return { charge }
   const kept = await deps.db.transaction(context.account.id, (tx) => nameCharge(tx, charge, name))
   return { charge: { ...charge, gatewayReference: kept } }
 }

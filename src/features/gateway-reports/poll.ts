@@ -1,4 +1,5 @@
 import { type Account, momentOf, type Moment, type RealClock } from '../../kernel/context.ts'
+import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import { AccountWork } from '../../platform/account-work.ts'
@@ -8,9 +9,9 @@ import type { Duty } from '../../platform/duty.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { getAccount } from '../accounts/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
-import type { ReportsListed, Unknown, NotSent } from '../gateways/contract.ts'
+import type { NotSent, ReportsFrom, ReportsListed, Unknown } from '../gateways/contract.ts'
 import type { GatewayType } from '../gateways/facts.ts'
-import { claimPoll, findGateway, listAllGateways, noteCursor } from '../gateways/queries.ts'
+import { claimPoll, findGateway, type Gateway, listAllGateways, noteCursor } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
 import { listGatewaysToPoll } from './queries.ts'
 import { keepReports } from './receive.ts'
@@ -57,15 +58,17 @@ export function pollDuty(about: GatewayDeps): Duty {
   }
 }
 
+/** Returns true for gateways that list their reports from a book outside of this database. */
+export const hasBookElsewhere = ({ adapters }: Pick<GatewayDeps, 'adapters'>, type: GatewayType): boolean =>
+  type !== 'sandbox' && adapters.get(type)?.listReports !== undefined
+
 /**
  * Asks the gateways of an account whose clock begins to move, at once. The sandbox sends its reports as the clock moves, so it need not be asked. One that does
  * not answer stops no clock.
  */
 export async function pollForMove(deps: PollDeps, account: Account, moment: Moment): Promise<void> {
-  const types = new Set<GatewayType>(listingTypes(deps).filter((type) => type !== 'sandbox'))
-  if (types.size === 0) return
   for (const { id, type } of await listAllGateways(deps.db.reader(account.id), account.id))
-    if (types.has(type)) await pollGateway(deps, account, moment, id, { isNow: true })
+    if (hasBookElsewhere(deps, type)) await pollGateway(deps, account, moment, id, { isNow: true })
 }
 
 /**
@@ -87,13 +90,7 @@ export async function pollGateway(
   if (!from || !isAsked) return
   let { cursor } = from
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-    const since = { ...from, cursor }
-    const listed = await askGateway<ReportsListed | Unknown | NotSent>(
-      deps,
-      { account, moment },
-      gateway,
-      async (adapter, call) => (await adapter.listReports?.(call, since)) ?? { kind: 'unknown' },
-    )
+    const listed = await look(deps, account, moment, gateway, { ...from, cursor })
     if (listed.kind !== 'listed') return
     const { cursor: next, isMore } = listed
     const isEnd = !isMore || next === cursor
@@ -104,5 +101,33 @@ export async function pollGateway(
     })
     if (isEnd) return
     cursor = next
+  }
+}
+
+const look = (deps: PollDeps, account: Account, moment: Moment, gateway: Gateway, from: ReportsFrom) =>
+  askGateway<ReportsListed | Unknown | NotSent>(
+    deps,
+    { account, moment },
+    gateway,
+    async (adapter, call) => (await adapter.listReports?.(call, from)) ?? { kind: 'unknown' },
+  )
+
+/** Keeps all that a gateway has reported from an instant of real time on, whatever was read before. Returns false where it did not answer to the end. */
+export async function readReportsSince(
+  deps: PollDeps,
+  account: Account,
+  moment: Moment,
+  gateway: Gateway,
+  since: Instant,
+): Promise<boolean> {
+  for (let cursor: string | null = null; ;) {
+    const listed = await look(deps, account, moment, gateway, { cursor, since })
+    if (listed.kind !== 'listed') return false
+    const realNow = instantOf(deps.realClock())
+    await keepReports(deps.db, { account: account.id, gatewayId: gateway.id, realNow }, listed.reports, {
+      way: 'polling',
+    })
+    if (!listed.isMore || listed.cursor === cursor) return true
+    cursor = listed.cursor
   }
 }

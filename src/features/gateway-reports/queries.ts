@@ -101,6 +101,17 @@ export const listUnfinished = (db: Queryable, account: AccountId, after: Id, lim
      where account_id = ${account} and finished_at is null and gateway_report_id > ${after}
      order by gateway_report_id limit ${limit}`)
 
+/** Lists the reports of a gateway that are not finished, whoever is at them. */
+export const listUnfinishedOf = (db: Queryable, account: AccountId, gatewayId: Id) =>
+  db.rows<KeptReport>(sql`
+    select ${COLUMNS} from gateway_reports
+     where account_id = ${account} and finished_at is null and gateway_id = ${gatewayId} order by gateway_report_id`)
+
+export const isFinished = async (db: Queryable, account: AccountId, id: Id): Promise<boolean> =>
+  (await db.first(sql`
+    select 1 from gateway_reports where account_id = ${account} and gateway_report_id = ${id} and finished_at is not null`)) !==
+  undefined
+
 /** Claims a report under a lease; undefined when another has it or it is done. */
 export const claimReport = (tx: Transaction, id: Id) =>
   tx.first<KeptReport>(sql`

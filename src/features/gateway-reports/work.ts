@@ -84,7 +84,8 @@ export function sandboxReportsDuty(about: GatewayDeps): Duty {
   }
 }
 
-async function workOne(deps: ReportDeps, accountId: AccountId, id: Id): Promise<void> {
+/** Applies a report, unless another is at it, or its wait is not over. */
+export async function workOne(deps: ReportDeps, accountId: AccountId, id: Id): Promise<void> {
   const claimed = await deps.db.transaction(accountId, async (tx) => {
     const report = await claimReport(tx, id)
     return report && { report, account: await getAccount(tx, accountId) }

@@ -42,11 +42,20 @@ function heldBack(db: Database, adapter: GatewayAdapter): GatewayAdapter {
         ({ kind }) => !MOVED_NOTHING.has(kind),
       )
     })
-  const { charge, refund, buildBatch, submitBatch, submitLines } = adapter
+  // Without a name a gateway answers that there is nothing, and a restore or a failover may have lost just that name: a report gives it back (§32).
+  const namedUnlessHeld =
+    <Asked extends { gatewayReference: string | null }, Answer>(
+      ask: (call: GatewayCall, asked: Asked) => Promise<Answer>,
+    ) =>
+    async (call: GatewayCall, asked: Asked): Promise<Answer | Held> =>
+      asked.gatewayReference === null && (await isHeld(call)) ? { kind: 'held' } : ask(call, asked)
+  const { charge, refund, buildBatch, submitBatch, submitLines, askCharge, askRefund } = adapter
   return {
     ...adapter,
     ...(charge && { charge: moving('charge', charge, ({ reference }) => reference) }),
     ...(refund && { refund: moving('refund', refund, ({ reference }) => reference) }),
+    ...(askCharge && { askCharge: namedUnlessHeld(askCharge) }),
+    ...(askRefund && { askRefund: namedUnlessHeld(askRefund) }),
     ...(buildBatch && { buildBatch: unlessHeld(buildBatch) }),
     ...(submitLines && { submitLines: moving('lines', submitLines, referenceOfLines) }),
     ...(submitBatch && { submitBatch: moving('batch', submitBatch, ({ token }) => token) }),

@@ -65,7 +65,7 @@ export interface GatewayRefusal {
   code: string
 }
 
-/** The gateway is held: nothing was sent to it, and nothing is before somebody has released it. */
+/** The gateway is held: nothing was sent to it, and nothing is before somebody has released it. A question whose row keeps no name waits, too: a restore may have lost that. */
 export interface Held {
   kind: 'held'
 }
@@ -419,7 +419,7 @@ export interface GatewayAdapter extends GatewayFacts {
   verifyAccount?(call: GatewayCall, account: AccountToVerify): Promise<AccountAnswer>
 
   charge?(call: ChargingCall, charge: ChargeToMake): Promise<Outcome>
-  askCharge?(call: GatewayCall, charge: AskedCharge): Promise<ChargeState | Unknown | NotSent>
+  askCharge?(call: GatewayCall, charge: AskedCharge): Promise<ChargeState | Unknown | NotSent | Held>
   /** Ends a charge that waits for its customer; answers what it is then. */
   cancelCharge?(call: GatewayCall, charge: AskedCharge): Promise<Outcome | None>
   /** Returns what the script of a page needs to have a charge confirmed whose step is `client`. */

@@ -79,6 +79,8 @@ export interface GatewayFacts {
   }
   /** Card fields of its own, in which the browser hands it the card: this service never sees the number. */
   fields?: GatewayFields
+  /** For how many days it lists what it has reported; left out: for ever, or it lists nothing. */
+  reportDays?: number
   /** The days of its batches, as far as Settings name no others; left out: it takes no batches. */
   batches?: BatchDays
 }
@@ -211,6 +213,7 @@ export const STRIPE: GatewayFacts = {
   currenciesNot: ['IQD', 'LYD', 'CLF', 'UYI', 'UYW', 'UGX'],
   settings: STRIPE_SETTINGS,
   needed: ['SecretKey', 'PublishableKey'],
+  reportDays: 30,
   keys: ['SecretKey', 'PublishableKey'],
   secretKey: 'SecretKey',
   fields: {

@@ -105,7 +105,9 @@ test('a refund is refused for as long as the hold lasts, and so is one whose cal
   const call = callOf({ accountId: client.id, gatewayId: BigInt(gatewayID), now, today: '2027-01-01' })
   const asked = askedRefund('77', 1_000n, String(id))
   expect(await sandbox.refund!(call, asked)).toEqual({ kind: 'held' })
-  expect(await sandbox.askRefund!(call, asked)).toEqual({ kind: 'none' })
+  // Questions go on, but not without a name, which a restore may have lost.
+  expect(await sandbox.askRefund!(call, asked)).toEqual({ kind: 'held' })
+  expect(await sandbox.askRefund!(call, { ...asked, gatewayReference: 're_1' })).toEqual({ kind: 'none' })
   await release(client, gatewayID)
   expect((await refund({ Amount: 10 })).status).toBe(201)
 })

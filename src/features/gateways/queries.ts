@@ -134,13 +134,18 @@ export const noteReported = (tx: Transaction, id: Id, way: 'webhook' | 'polling'
 /** Holds a gateway; one that is held already keeps its reason. */
 export const beginHold = (tx: Transaction, id: Id, reason: HoldReason) =>
   tx.rows(sql`
-    update gateways set held_for = ${reason}, held_at = moment()
+    update gateways set held_for = ${reason}, held_at = moment(), held_from = coalesce(reports_asked_at, reports_since, created_at)
      where account_id = ${tx.account} and gateway_id = ${id} and held_for is null returning 1 as "held"`)
+
+/** Returns from when on a held gateway may have moved money that this database does not know of; of one held by a program before, since it is there. */
+export const getHeldFrom = (db: Queryable, account: AccountId, id: Id): Promise<Instant> =>
+  db.value<Instant>(sql`
+    select coalesce(held_from, reports_since, created_at) as "from" from gateways where account_id = ${account} and gateway_id = ${id}`)
 
 /** Lets money move through a gateway again. */
 export const endHold = (tx: Transaction, id: Id) =>
   tx.rows(sql`
-    update gateways set held_for = null, held_at = null, released_at = moment()
+    update gateways set held_for = null, held_at = null, held_from = null, released_at = moment()
      where account_id = ${tx.account} and gateway_id = ${id} and held_for is not null returning 1 as "released"`)
 
 /** Counts the debits with a trace that left through a gateway for some days, by the code with which they came back; null: they did not. */

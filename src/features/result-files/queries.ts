@@ -158,6 +158,15 @@ export const listLinesOfFile = (db: Queryable, account: AccountId, fileId: Id, a
      where l.account_id = ${account} and l.result_file_id = ${fileId} and l.result_line_id > ${after}
      order by l.result_line_id limit ${limit}`)
 
+/** Lists the open lines of reports about charges and refunds of a gateway of which this database knows no payment. */
+export const listUnknownToGateway = (db: Queryable, account: AccountId, gatewayId: Id, limit: number) =>
+  db.rows<Pick<ListedLine, 'id' | 'fileId' | 'sealedTexts'>>(sql`
+    select l.result_line_id as "id", l.result_file_id as "fileId", l.sealed_texts as "sealedTexts"
+      from result_files f join result_lines l on l.account_id = ${account} and l.result_file_id = f.result_file_id
+     where f.account_id = ${account} and f.gateway_id = ${gatewayId} and f.format = 'event' and l.state = 'open'
+       and l.code in ('charge', 'refund') and l.payment_id is null
+     order by l.result_line_id limit ${limit}`)
+
 export async function lockListedLine(tx: Transaction, fileId: Id, id: Id): Promise<ListedLine | undefined> {
   return tx.first<ListedLine>(sql`
     select ${lineColumns(tx.account)} from result_lines l

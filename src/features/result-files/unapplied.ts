@@ -4,8 +4,10 @@ import type { Transaction } from '../../platform/database/database.ts'
 import type { ReportDeps } from '../gateway-reports/apply.ts'
 import type { KeptReport } from '../gateway-reports/queries.ts'
 import type { GatewayDeps } from '../gateways/call.ts'
+import { findKnownCharge } from '../gateways/charge-queries.ts'
 import { readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
+import { findPaymentRefund } from '../refunds/queries.ts'
 import { lineHash } from './line-hash.ts'
 import { sealTexts } from './list-lines.ts'
 import { NOT_COMPARED } from './not-compared.ts'
@@ -81,8 +83,14 @@ export const listedReports = (deps: Deps): Pick<ReportDeps, 'onUnapplied' | 'onU
   onUncovered: uncoveredRefunds(deps),
 })
 
-/** Finds the payment that a report about a charge names, if there is one. */
-async function paymentOf(tx: Transaction, { about, reference }: KeptReport): Promise<Id | null> {
-  const id = about === 'charge' ? readReference(reference)?.id : undefined
-  return id === undefined ? null : ((await findPayment(tx, tx.account, id))?.id ?? null)
+/** Finds the payment that a report is about, if there is one. That which has the identifier and another nonce is another's: of a copy, or of what a restore has lost. */
+async function paymentOf(tx: Transaction, { about, reference, gatewayId }: KeptReport): Promise<Id | null> {
+  const named = readReference(reference)
+  if (!named) return null
+  if (about === 'refund') {
+    const refund = await findPaymentRefund(tx, tx.account, named.id)
+    return refund?.nonce === named.nonce ? refund.paymentId : null
+  }
+  const charge = about === 'charge' ? await findKnownCharge(tx, tx.account, gatewayId, named.id) : undefined
+  return charge?.nonce === named.nonce ? ((await findPayment(tx, tx.account, named.id))?.id ?? null) : null
 }
