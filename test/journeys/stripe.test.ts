@@ -719,12 +719,10 @@ describe('a gateway that is held because this database is a copy', () => {
     const { GatewayToken: scope } = (await client.get(`/v1/gateways/${gatewayID}`)).body
     const invoiceID = await invoice(115)
     const charged = await client.post(`/v1/invoices/${invoiceID}/collect`)
-    const [intent] = [...stripe.book.intents.values()]
+    const [intent] = [...stripe.book.intents.values()] as any[]
     const id = charged.body.paymentID
     const elsewhere = '0f8b1c52-a7d9-4c52-a91c-3f0e8c2d7b11'
-    const reference = String((intent?.metadata as any).perennial)
-      .split('/')
-      .at(-1) as string
+    const reference = String(intent.metadata.perennial).split('/').at(-1) as string
     expect(reference).toMatch(new RegExp(`^${id}\\.`))
     // The other installation draws the same identifier, and its nonce might even be the same.
     await chargeAs({ stripe, client, scope: elsewhere, reference, token })
