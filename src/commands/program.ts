@@ -16,6 +16,7 @@ import {
   processValue,
 } from './option-values.ts'
 import { addFailover, addGateways } from './program-failover.ts'
+import { addMethods } from './program-methods.ts'
 import { addUpgrading } from './program-upgrading.ts'
 import { account, json, type Run, type Runner } from './shared-options.ts'
 
@@ -61,6 +62,7 @@ export function buildProgram(deps: ProgramDeps): Command {
   addEncryption(program, run)
   addSeal(program, run)
   addGateways(program, run)
+  addMethods(program, run)
   addMail(program, run)
   addResultFiles(program, run)
   addSeeding(program, run)

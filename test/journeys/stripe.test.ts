@@ -1,8 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pg from 'pg'
 import pino from 'pino'
-import { afterAll, describe, expect, test } from 'vitest'
 import { releaseHeld } from '../../src/commands/gateway-hold.ts'
 import { onReturn, withFollowUps } from '../../src/duties.ts'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterMethodOfCustomer } from '../../src/features/collection/actions.ts'
+import { readCardFile } from '../../src/features/payment-methods/card-file.ts'
+import { importCards } from '../../src/features/payment-methods/import-cards.ts'
 import { collectDay } from '../../src/features/collection/day.ts'
 import { askOpenRefunds } from '../../src/features/refunds/ask.ts'
 import { getAccount } from '../../src/features/accounts/queries.ts'
@@ -480,6 +486,92 @@ test('a right that the key lacks is told once a day, and the gateway stays', asy
     { Reason: "The key of the gateway's Settings lacks a right (rak_payment_method_read)." },
   ])
   expect((await client.get(path)).body).toMatchObject({ isEnabled: true })
+})
+
+describe('a file of cards', () => {
+  const LINES = ['customerID,Token,isPrimary,NameOnCard,LastNameOnCard']
+  /** A shop, a file for it, and what its import makes of each line. */
+  async function file() {
+    const at = await shop()
+    const folder = await mkdtemp(join(tmpdir(), 'cards-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'cards.csv')
+    const bring = async (lines: readonly string[], isDryRun = false) => {
+      await writeFile(path, lines.join('\n'))
+      const account = await getAccount(service.db.reader(at.client.id), at.client.id)
+      const gateway = (await findGateway(service.db.reader(at.client.id), at.client.id, BigInt(at.gatewayID)))!
+      const deps = { ...service.calling, db: service.db, onMethodChanged: afterMethodOfCustomer }
+      const results: string[] = []
+      for await (const one of importCards(deps, { account, gateway, isDryRun, now: Date.now }, readCardFile(path)))
+        results.push(`${one.line} ${one.kind}${one.kind === 'error' ? ` ${one.code}` : ''}`)
+      return results
+    }
+    const methods = async () => (await at.client.get('/v1/paymentmethods')).body
+    return { ...at, bring, methods }
+  }
+
+  test('is brought line by line, told what became of each, and can be brought again', async () => {
+    const { stripe, client, customerID, customer, bring, methods } = await file()
+    const [one, two, three] = [0, 1, 2].map(() => stripe.console.addCard('4242424242424242', { name: 'Ada King' }))
+    stripe.console.addCard('5555555555554444', { customer: three!.customer })
+    const other = await customer()
+    const lines = [
+      ...LINES,
+      `${customerID},${one!.token},true,Augusta,King`,
+      `${customerID},${two!.method},,,`,
+      `${customerID},${two!.customer},false,,`,
+      `${other},${one!.token},,,`,
+      `${other},${three!.customer},,,`,
+      `${other},pm_nowhere,,,`,
+      `${other},=HYPERLINK("http://x"),,,`.replaceAll('"', '""').replace('=', '"=').replace('),', ')",'),
+      `${other},${three!.token},yes,,`,
+      `${other},${three!.token},,=1+1,@SUM(A1)`,
+      `${other},4242424242424242,,,`,
+      `${other},,,,`,
+      `999999,${three!.token},,,`,
+      `x,${three!.token},,,`,
+    ]
+    const ended = [
+      '2 stored',
+      '3 stored',
+      '4 already',
+      '5 error token_taken',
+      '6 error token_ambiguous',
+      '7 error token_unknown',
+      '8 error token_unknown',
+      '9 error wrong_type',
+      '10 stored',
+      '11 error card_number_misplaced',
+      '12 error required',
+      '13 error customer_unknown',
+      '14 error wrong_type',
+    ]
+    expect(await bring(lines, true)).toEqual(ended)
+    expect(await methods()).toEqual([])
+    expect(await bring(lines)).toEqual(ended)
+    expect(await bring(lines)).toEqual(ended.map((line) => line.replace('stored', 'already')))
+    const kept = await methods()
+    expect(kept).toHaveLength(3)
+    expect((await client.get(`/v1/paymentmethods/${kept[0].paymentMethodID}`)).body).toMatchObject({
+      isPrimary: true,
+      CreditCard: { NameOnCard: 'Augusta', LastNameOnCard: 'King' },
+    })
+    expect((await client.get('/v1/events?type=payment_method.created')).body[0]).toMatchObject({
+      Actor: 'command line',
+    })
+  })
+
+  test('names customers by their Reference, too, and ends where Stripe does not accept the key', async () => {
+    const { stripe, client, bring } = await file()
+    await client.post('/v1/customers', { ...CUSTOMER, Reference: 'OLD-1' })
+    const token = () => stripe.console.addCard('4242424242424242').token
+    const lines = ['Reference,Token', `OLD-1,${token()}`, `OLD-2,${token()}`]
+    simulator.faults.add({ kind: '503', on: 'GET /v1/payment_methods/*' })
+    expect(await bring(lines)).toEqual(['2 error gateway_no_answer', '3 error customer_unknown'])
+    expect(await bring(lines)).toEqual(['2 stored', '3 error customer_unknown'])
+    simulator.revoke(stripe.secretKey)
+    await expect(bring(lines)).rejects.toMatchObject({ problems: [{ code: 'key_refused' }] })
+  })
 })
 
 test('a brought card stays at Stripe when its method is deleted, unless that is asked for', async () => {

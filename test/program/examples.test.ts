@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { StripeSimulator } from '../simulators/stripe.ts'
 import { ROOT, serve, startedFolder, startProcess } from './program.ts'
 
 /** Programs of examples/ are copied by people: each has to work as it stands, twice on one account. */
@@ -40,6 +41,7 @@ test.each([
   'capture-card.ts',
   'sign-mandate.ts',
   'bank-month.ts',
+  'bring-cards.ts',
   'first-invoice.sh',
   'card.sh',
   'debit.sh',
@@ -133,6 +135,28 @@ test('bank-month.ts: what a bank sends in any order, twice, is in the ledger or 
       'Waits: other -7.50',
     ])
   }
+})
+
+test('bring-cards.ts: a card that is stored at Stripe is brought and charged, and brought again it is the same', async () => {
+  const simulator = await StripeSimulator.start()
+  onTestFinished(() => simulator.stop())
+  const { test: stripe } = simulator.openAccount()
+  const env = await environmentOf({ OUTBOUND_ALLOW: '127.0.0.0/8', GATEWAY_ENDPOINTS: `stripe=${simulator.address}` })
+  const keys = {
+    STRIPE_SECRET_KEY: stripe.secretKey,
+    STRIPE_PUBLISHABLE_KEY: stripe.publishableKey,
+    STRIPE_TOKEN: stripe.console.addCard('4242424242424242').token,
+  }
+  for (const _ of ['first', 'second']) {
+    const { code, out, err } = await example('bring-cards.ts', { ...env, ...keys })
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out.trim().split('\n')).toEqual([
+      `The gateway keeps cards under a key that ends in ${stripe.secretKey.slice(-4)}.`,
+      'OLD-1 pays by Visa …4242.',
+      'An invoice of 115.00 is Paid, as pi_… at Stripe.',
+    ])
+  }
+  expect(simulator.problems).toEqual([])
 })
 
 test('the tours of the README work as they stand there: a year of invoices, and a page on which one is paid', async () => {

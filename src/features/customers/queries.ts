@@ -101,6 +101,13 @@ export const RETURN_CHANNEL = 'customer_return'
 /** Announces, with the commit, that a customer whom a rule has suspended may owe nothing overdue any more. */
 const sendReturnLook = (tx: Transaction): void => tx.send(sql`select pg_notify(${RETURN_CHANNEL}, '')`)
 
+/** Finds a customer by the Reference, which no other one of the account has. */
+export const findCustomerIdByReference = async (db: Queryable, account: AccountId, reference: string) =>
+  (
+    await db.first<{ id: CustomerId }>(sql`
+      select customer_id as "id" from customers where account_id = ${account} and reference = ${reference}`)
+  )?.id
+
 /** Locks a customer and announces nothing: for the job that looks whether they come back, which would call itself again and again. */
 export const lockToBringBack = async (tx: Transaction, id: CustomerId): Promise<Customer | undefined> =>
   (await tx.grouped<CustomerId, Customer>(locking, [id], (row, ids) => ids.includes(row.id)))[0]

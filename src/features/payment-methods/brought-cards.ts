@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../kernel/context.ts'
-import { conflict, type Fault, invalid, type Problems } from '../../kernel/fault.ts'
+import { conflict, Fault, invalid, type Problems } from '../../kernel/fault.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/answer.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
@@ -13,11 +13,11 @@ import { noAnswer } from './add-card.ts'
 import { lockToken } from './intent-queries.ts'
 import { drawMethodId, findMethod, listCardsByToken } from './queries.ts'
 import { methodKind } from './record.ts'
-import { fullView, type GatewayTokenBody } from './wire.ts'
+import { fullView, type GatewayTokenBody, type MethodView } from './wire.ts'
 
 /** Cards that others stored at a gateway, brought by their tokens (§36): nothing is charged or changed there. */
 
-type Found = Awaited<ReturnType<NonNullable<GatewayAdapter['findToken']>>>
+export type Found = Awaited<ReturnType<NonNullable<GatewayAdapter['findToken']>>>
 
 /** Finds the gateway of a body, and notes what it refers to in vain. */
 export async function checkBroughtCard(
@@ -50,15 +50,28 @@ export const findBrought = (
     adapter.findToken ? adapter.findToken(call, Token) : { kind: 'none' },
   )
 
-/** Writes the method that a token stands for. The same card of the customer answers the method that there is. */
-export async function finishBrought(
+/** Answers the method that a token stands for. */
+export async function finishBrought(...args: Parameters<typeof bringCard>): Promise<Answer | Fault> {
+  const [, context] = args
+  const brought = await bringCard(...args)
+  return brought instanceof Fault ? brought : methodKind.answer(brought.method, context)
+}
+
+/** A method that a token stands for, and whether it was made for that. */
+interface Brought {
+  method: MethodView
+  isNew: boolean
+}
+
+/** Writes the method that a token stands for. The same card of the customer is the method that there is. */
+export async function bringCard(
   tx: Transaction,
   context: RequestContext,
   body: GatewayTokenBody,
   gateway: Gateway,
   found: Found,
   onMethodChanged: OnMethodChanged,
-): Promise<Answer | Fault> {
+): Promise<Brought | Fault> {
   switch (found.kind) {
     case 'stored':
       return keepBrought(tx, context, body, gateway, found, onMethodChanged)
@@ -84,16 +97,15 @@ async function keepBrought(
   gateway: Gateway,
   card: StoredCard,
   onMethodChanged: OnMethodChanged,
-): Promise<Answer | Fault> {
+): Promise<Brought | Fault> {
   const customer = await lockCustomer(tx, tx.account, body.customerID)
   if (!customer) return invalid('customer_unknown', `This account has no customer ${body.customerID}.`, 'customerID')
   await lockToken(tx, { gatewayId: gateway.id, gatewayToken: card.token })
   const kept = await listCardsByToken(tx, tx.account, gateway.id, [card.token])
   const own = kept.find(({ customerId }) => customerId === customer.id)
   const present = own && (await findMethod(tx, tx.account, own.id))
-  if (present) return methodKind.answer(fullView(present), context)
-  if (kept.length > 0)
-    return conflict('token_taken', 'Another customer of this account has the card of this token.', 'Token')
+  if (present) return { method: fullView(present), isNew: false }
+  if (kept.length > 0) return tokenOfAnother()
   const method = await addMethod(tx, context, await drawMethodId(tx), {
     ...NO_ACCOUNT,
     customerId: customer.id,
@@ -111,8 +123,11 @@ async function keepBrought(
     isBrought: true,
   })
   await onMethodChanged(tx, context, method)
-  return methodKind.answer(method, context)
+  return { method, isNew: true }
 }
+
+export const tokenOfAnother = (): Fault =>
+  conflict('token_taken', 'Another customer of this account has the card of this token.', 'Token')
 
 /** Returns the names on a card: those sent, else those of its holder at the gateway, before the last blank and after it, else the customer's. */
 function namesOf(body: GatewayTokenBody, { holderName }: StoredCard, customer: Pick<Customer, 'name' | 'lastName'>) {

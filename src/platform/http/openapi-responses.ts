@@ -2,6 +2,7 @@ import type { Schema } from '../wire/schema.ts'
 import { errorSchema } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { type Operation, permissionOf, type Success } from './operation.ts'
+import { ANSWERED_LIKE } from './operation-examples.ts'
 import { RECORDED } from './recorded.ts'
 import { withFullStops } from './full-stops.ts'
 
@@ -183,7 +184,8 @@ export const rawContent = (types: readonly string[]): Schema =>
 
 function contentOf(id: string, { status, schema, media = [] }: Omit<Success, 'headers'>): Schema | undefined {
   const recorded = RECORDED[id]
-  const example = (recorded?.status === status ? recorded.answer : undefined) ?? (schema && exampleOf(schema))
+  const own = recorded?.status === status ? recorded.answer : undefined
+  const example = own ?? RECORDED[ANSWERED_LIKE[id] ?? '']?.answer ?? (schema && exampleOf(schema))
   const json = schema ? { 'application/json': { schema: withFullStops(schema), example } } : {}
   const content = { ...json, ...rawContent(media) }
   return Object.keys(content).length > 0 ? content : undefined

@@ -166,6 +166,9 @@ const EMANDATE = {
   isCustomerEditable: true,
 }
 
+/** Operations that the recorded story has no gateway for, and those that answer the same. */
+export const ANSWERED_LIKE: Readonly<Record<string, string>> = { addGatewayToken: 'addCreditCard' }
+
 export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   addCustomer: CUSTOMER,
   editCustomer: CUSTOMER,
