@@ -9,7 +9,7 @@ import { clientFromEnvironment } from './client.ts'
 const api = clientFromEnvironment()
 const { STRIPE_SECRET_KEY: SecretKey, STRIPE_PUBLISHABLE_KEY: PublishableKey, STRIPE_TOKEN = '' } = process.env
 
-/** What the old system knows: its numbers of customers, and Stripe's names of their cards. */
+/** Cards as the old system knows them: its numbers of customers, and Stripe's names of their cards. */
 const theirs = [{ number: 'OLD-1', name: 'Ada', lastName: 'Lovelace', token: STRIPE_TOKEN }]
 
 const gateways = (await api.get('/v1/gateways')).body

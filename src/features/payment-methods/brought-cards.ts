@@ -17,7 +17,7 @@ import { fullView, type GatewayTokenBody, type MethodView } from './wire.ts'
 
 /** Cards that others stored at a gateway, brought by their tokens (§36): nothing is charged or changed there. */
 
-export type Found = Awaited<ReturnType<NonNullable<GatewayAdapter['findToken']>>>
+export type FoundCard = Awaited<ReturnType<NonNullable<GatewayAdapter['findToken']>>>
 
 /** Finds the gateway of a body, and notes what it refers to in vain. */
 export async function checkBroughtCard(
@@ -45,8 +45,8 @@ export const findBrought = (
   context: RequestContext,
   gateway: Gateway,
   { Token }: GatewayTokenBody,
-): Promise<Found> =>
-  askGateway<Found>(deps, context, gateway, async (adapter, call) =>
+): Promise<FoundCard> =>
+  askGateway<FoundCard>(deps, context, gateway, async (adapter, call) =>
     adapter.findToken ? adapter.findToken(call, Token) : { kind: 'none' },
   )
 
@@ -69,7 +69,7 @@ export async function bringCard(
   context: RequestContext,
   body: GatewayTokenBody,
   gateway: Gateway,
-  found: Found,
+  found: FoundCard,
   onMethodChanged: OnMethodChanged,
 ): Promise<Brought | Fault> {
   switch (found.kind) {

@@ -11,13 +11,13 @@ import type { GatewayDeps } from '../gateways/call.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { keyNotAccepted } from '../gateways/rules.ts'
 import type { OnMethodChanged } from './actions.ts'
-import { bringCard, type Found, findBrought, tokenOfAnother } from './brought-cards.ts'
+import { bringCard, type FoundCard, findBrought, tokenOfAnother } from './brought-cards.ts'
 import type { CardRow } from './card-file.ts'
 import { type GatewayTokenBody, GatewayTokenIn } from './wire.ts'
 
 /** Cards of a file, brought by their tokens one after the other (§36). A file can be brought again: what is there already stays as it is. */
 
-/** What became of a line. `stored` and `already` have the method; of a dry run `stored` has none. */
+/** Result of a line. `stored` and `already` have the method; of a dry run `stored` has none. */
 export type ImportedLine = { line: number } & (
   | { kind: 'stored' | 'already'; paymentMethodId: Id | null }
   | { kind: 'error'; code: string; message: string }
@@ -39,7 +39,7 @@ interface Import {
 /** Lines whose cards are asked about at a time; they are written in the order of the file. */
 const AT_ONCE = 16
 
-type Asked = { line: number } & ({ fault: Fault } | { body: GatewayTokenBody; found: Promise<Found> })
+type Asked = { line: number } & ({ fault: Fault } | { body: GatewayTokenBody; found: Promise<FoundCard> })
 
 /** Brings the cards of a file, and yields what became of each line, in their order. Throws where the gateway does not accept its key: nothing more can be brought. */
 export async function* importCards(
