@@ -11,6 +11,7 @@ import { listLineIdentifiers } from './features/invoices/group-by-facts-queries.
 import { batches, batchLines, givingWay } from './features/batches/checks.ts'
 import { appliedReturns, resultFiles } from './features/result-files/checks.ts'
 import { counts } from './features/verification/counts.ts'
+import { chargeChanges, consoleRefunds, gatewayNames } from './features/verification/charge-changes.ts'
 import { coverage } from './features/verification/coverage.ts'
 import { cycles } from './features/subscriptions/checks.ts'
 import { creditedCharges, creditNotes } from './features/verification/credits.ts'
@@ -46,6 +47,9 @@ export const CHECKS: readonly Check[] = [
   resultFiles,
   appliedReturns,
   sales,
+  chargeChanges,
+  consoleRefunds,
+  gatewayNames,
   allocations,
   balances,
   entriesBalance,

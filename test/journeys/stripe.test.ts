@@ -24,7 +24,7 @@ import { keptReports, workAt } from '../../src/features/gateway-reports/reports.
 import { StripeSimulator } from '../simulators/stripe.ts'
 import { signatureOf } from '../simulators/stripe-webhooks.ts'
 import { startTestService, type TestClient } from '../support/app.ts'
-import { moveTo } from '../support/shop.ts'
+import { differencesOf, moveTo } from '../support/shop.ts'
 
 /** Cards that others stored at Stripe, brought by their tokens and charged by this service, at a simulator of Stripe. */
 
@@ -317,17 +317,48 @@ describe('what happens at Stripe after a charge', () => {
     expect((await client.get('/v1/payments')).text).toBe(before)
   })
 
-  test('a refund of the console leaves the payment, and is listed for a person', async () => {
+  test('40.00 that were refunded at its console are in the books and leave the attempt, by polling alone, and once', async () => {
     const made = await charged()
-    const { stripe, client, invoiceID, read, intent } = made
-    stripe.console.refund(intent, 4000)
-    await deliver(made, 'whsec_test')
-    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
-    expect(await keptReports(service, client)).toContainEqual(
-      expect.objectContaining({
-        reason: expect.stringMatching(/^At the gateway 40\.00 USD of payment \d+ were refunded \(re_/),
-      }),
+    const { stripe, client, customerID, invoiceID, read, intent } = made
+    const [{ paymentID }] = (await client.get('/v1/payments')).body
+    const move = async () => {
+      const { Now } = (await client.get('/v1/clock')).body
+      await moveTo(client, new Date(Date.parse(Now) + 1000).toISOString())
+    }
+    const refunds = async () => (await client.get(`/v1/payments/${paymentID}/refunds`)).body
+    const owed = async () => (await client.get(`/v1/customers/${customerID}/balances`)).body[0].Balance
+    const { id } = stripe.console.refund(intent, 4000)
+    await move()
+    expect(await refunds()).toMatchObject([{ Amount: 40, State: 'succeeded', isFromGateway: true, transactionID: id }])
+    expect(await owed()).toBe(40)
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid', NumTries: 1 })
+    const attempts = async () => (await client.get(`/v1/invoices/${invoiceID}/attempts`)).body
+    expect(await attempts()).toMatchObject([{ Outcome: 'succeeded', paymentID }])
+    expect((await client.get('/v1/outbox')).body.map(({ Template }: any) => Template)).not.toContain(
+      'payment_unsuccessful',
     )
+    // Its webhooks come as well, and change nothing.
+    await deliver(made, 'whsec_test')
+    expect(await refunds()).toHaveLength(1)
+    const credit = { Amount: 40, Reason: 'A part was not delivered' }
+    expect((await client.post(`/v1/invoices/${invoiceID}/credit`, credit)).status).toBe(201)
+    expect(await owed()).toBe(0)
+    // The rest is disputed: what is kept pays the refund, which a note has paid, and so waits.
+    stripe.console.dispute(intent, { amount: 7500 })
+    await move()
+    expect(await owed()).toBe(75)
+    expect(await attempts()).toMatchObject([{ Outcome: 'returned' }])
+    stripe.console.failRefund(id)
+    await move()
+    expect(await refunds()).toMatchObject([{ State: 'failed' }])
+    expect(
+      (await client.get('/v1/payments')).body.map(({ Ref, Amount, Status }: any) => [Ref, Amount, Status]),
+    ).toEqual([
+      [expect.any(String), 115, 'Failed'],
+      [`Kept of payment ${paymentID}`, 40, 'Allocated'],
+      [`Refund failed: payment ${paymentID}`, 40, 'Unallocated'],
+    ])
+    expect(await differencesOf(service, client)).toEqual([])
   })
 
   test('is found without any request of it as the clock moves, as often as it does', async () => {

@@ -3,7 +3,7 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { askGateway, type GatewayDeps, keepingName } from '../gateways/call.ts'
-import type { GatewayAdapter, GatewayCall, Outcome } from '../gateways/contract.ts'
+import type { GatewayAdapter, GatewayCall, Outcome, Succeeded } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { giveBackMethod } from './actions.ts'
 import { type CapturedDeps, openSaleMethod } from './captured.ts'
@@ -106,10 +106,31 @@ async function refundSale(deps: SaleDeps, context: RequestContext, sale: Sale): 
   return askGateway<Outcome>(deps, context, await gatewayOf(deps, context, sale), async (adapter, call) => {
     assert(adapter.refund, 'a gateway that charges cards refunds')
     const known = sale.asks === 0 ? undefined : await adapter.askRefund?.(call, request)
-    if (known !== undefined && known.kind !== 'none') return known.kind === 'not_sent' ? { kind: 'unknown' } : known
+    if (known !== undefined && known.kind !== 'none')
+      return known.kind === 'not_sent' ? { kind: 'unknown' } : orRefundedThere(adapter, call, sale, known)
     await deps.db.transaction(context.account.id, (tx) => noteSaleSending(tx, sale.chargeId, 'refund'))
-    return adapter.refund(call, request)
+    return orRefundedThere(adapter, call, sale, await adapter.refund(call, request))
   })
+}
+
+/** Returns what became of the refund of a sale. Rule: where the gateway refuses it because its console has refunded the whole charge, that gives it back. */
+export async function orRefundedThere<Answer extends Outcome>(
+  adapter: GatewayAdapter,
+  call: GatewayCall,
+  sale: Sale,
+  answer: Answer,
+): Promise<Answer | Succeeded> {
+  if (answer.kind !== 'declined') return answer
+  const found = await adapter.askCharge?.(call, chargeOfSale(sale))
+  const refunds = found !== undefined && 'outcome' in found ? found.changes : []
+  const refundedMinor = refunds.reduce((sum, { kind, amountMinor, reference }) => {
+    // One that came back does not count, whether or not the gateway still lists it as made.
+    const isBack = refunds.some((one) => one.kind === 'refund_failed' && one.undoes === reference)
+    return kind === 'refunded' && !isBack ? sum + amountMinor : sum
+  }, 0n)
+  const last = refunds.findLast(({ kind }) => kind === 'refunded')
+  if (last === undefined || refundedMinor < sale.amountMinor) return answer
+  return { kind: 'succeeded', gatewayReference: null, on: last.on }
 }
 
 /** Occasion on which a sale is taken up again. */

@@ -53,6 +53,61 @@ describe('a gateway that finds otherwise later', () => {
     expect(await differences(client)).toEqual([])
   })
 
+  /** Has the console of the sandbox refund the charge of a session, whole or in part, on the day of the account. */
+  async function refundThere(client: TestClient, amountMinor: bigint) {
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`
+        update sandbox_charges set refunded_on = charged_on, refunded_minor = ${amountMinor} where account_id = ${client.id}`),
+    )
+    await reported(client, 'charge.refunded')
+  }
+
+  test('has refunded the charge at its console: a customer who completes the session has the payment, and owes the refund', async () => {
+    const client = await service.newAccount()
+    const { session } = await sendSale(service, client, APPROVED)
+    await refundThere(client, 4900n)
+    await workAt(service, client)
+    const customerID = await addCustomer(client)
+    expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+    await workAt(service, client)
+    const [payment] = await paymentsOf(client, customerID)
+    expect(payment).toMatchObject({ Amount: 49, Status: 'Allocated' })
+    const refunds = (await client.get(`/v1/payments/${payment.paymentID}/refunds`)).body
+    expect(refunds).toMatchObject([{ Amount: 49, State: 'succeeded', isFromGateway: true }])
+    expect((await client.get('/v1/resultfiles')).body).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+
+  test('has refunded the whole charge at its console: that gives it back when the session ends', async () => {
+    const client = await service.newAccount()
+    const { session, read } = await sendSale(service, client, APPROVED)
+    await refundThere(client, 4900n)
+    await moveTo(client, '2027-01-05')
+    await remove()
+    expect((await read()).State).toBe('expired')
+    expect(await book(client)).toEqual({ charges: ['succeeded 4900'], refunds: 0, cards: 0 })
+    expect(await eventsOf(client, 'capture_session.expired')).toEqual([session.iframeCapturePayID])
+    expect(await eventsOf(client, 'capture_session.give_back_refused')).toEqual([])
+    expect(await differences(client)).toEqual([])
+  })
+
+  test('has refunded a part of the charge at its console: a person gives back the rest', async () => {
+    const client = await service.newAccount()
+    const { session, read } = await sendSale(service, client, APPROVED)
+    await refundThere(client, 4000n)
+    await moveTo(client, '2027-01-05')
+    expect((await read()).State).toBe('captured')
+    expect(await eventsOf(client, 'capture_session.give_back_refused')).toEqual([session.iframeCapturePayID])
+    const customerID = await addCustomer(client)
+    expect((await complete(client, customerID, session.SessionToken)).status).toBe(204)
+    await workAt(service, client)
+    const [{ paymentID }] = await paymentsOf(client, customerID)
+    expect((await client.get(`/v1/payments/${paymentID}/refunds`)).body).toMatchObject([
+      { Amount: 40, isFromGateway: true },
+    ])
+    expect(await differences(client)).toEqual([])
+  })
+
   test.each([
     ['before another was captured', false],
     ['after a customer has the session', true],

@@ -3,7 +3,7 @@ import type { Id } from '../../kernel/ids.ts'
 import { askGateway } from '../gateways/call.ts'
 import type { Held, NotSent, Unknown } from '../gateways/contract.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { resumeSale, type SaleDeps } from './sale-calls.ts'
+import { orRefundedThere, resumeSale, type SaleDeps } from './sale-calls.ts'
 import { chargeOfSale, findSale, refundOfSale, type Sale } from './sale-queries.ts'
 import { failGivingBack, finishSale } from './sales.ts'
 
@@ -48,9 +48,10 @@ export async function askSaleRefund(
   sale: Sale,
 ): Promise<SaleAsked> {
   if (sale.refundState !== 'made') return 'applied'
-  const found = await askGateway(deps, context, gateway, async (adapter, call) =>
-    adapter.askRefund?.(call, refundOfSale(sale)),
-  )
+  const found = await askGateway(deps, context, gateway, async (adapter, call) => {
+    const answer = await adapter.askRefund?.(call, refundOfSale(sale))
+    return answer === undefined || answer.kind === 'none' ? undefined : orRefundedThere(adapter, call, sale, answer)
+  })
   if (found?.kind === 'unknown' || found?.kind === 'not_sent' || found?.kind === 'held') return found
   if (found?.kind === 'declined')
     await deps.db.transaction(context.account.id, (tx) => failGivingBack(tx, context, sale, found))

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { goldenRows } from '../../../test/golden/table.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { addTax, differencesOf } from '../../../test/support/shop.ts'
@@ -238,4 +238,90 @@ test('the sandbox removes card 4000000000006116 ten days after it was charged', 
   await of.move('2027-01-15')
   expect(await rejected()).toBe(1)
   expect(method).toBeDefined()
+})
+
+describe('while it is open', () => {
+  /** A charge of 115.00 of which 40.00 were refunded at the console, and that money of the account is never applied automatically. */
+  async function refunded() {
+    const of = await charged('4242424242424242')
+    expect((await of.client.put('/v1/account', { isAutoApplyUnallocated: false })).status).toBe(204)
+    await of.move('2027-01-15')
+    await of.console({ kind: 'refunded', on: '2027-01-15', amountMinor: 4000n })
+    const [{ AdjustmentID }] = await of.refunds()
+    const status = async () => (await of.adjustment(AdjustmentID)).Status
+    expect(await status()).toBe('Unpaid')
+    return { ...of, AdjustmentID, status }
+  }
+
+  test('a credit that payments give way to frees it for the refund, from the day of the note', async () => {
+    const of = await refunded()
+    await of.move('2027-01-18')
+    const body = { Amount: 40, Reason: 'Half of it', isFreePayments: true }
+    const made = await of.client.post(`/v1/invoices/${of.invoiceID}/credit`, body)
+    expect(made.status, made.text).toBe(201)
+    expect(await of.status()).toBe('Paid')
+    const entries = (await of.client.get(`/v1/ledger/entries?customerID=${of.customerID}&page_size=100`)).body as any[]
+    expect(
+      entries
+        .filter(({ Event }) => Event === 'allocation_made')
+        .map(({ Date }) => Date.slice(0, 10))
+        .at(-1),
+    ).toBe('2027-01-18')
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
+
+  test('the cancelling of its invoice frees the payment for it', async () => {
+    const of = await refunded()
+    const cancelled = await of.client.delete(`/v1/invoices/${of.invoiceID}`)
+    expect(cancelled.status, cancelled.text).toBe(204)
+    expect(await of.status()).toBe('Paid')
+    const [balances] = (await of.client.get(`/v1/customers/${of.customerID}/balances`)).body
+    expect(balances).toMatchObject({ Balance: -75, Unallocated: 75 })
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
+
+  test('what a caller takes off it goes back to it, unless the money is placed elsewhere', async () => {
+    const of = await refunded()
+    await STEPS['take']!(of, 50, '')
+    expect(await of.status()).toBe('Paid')
+    const list = (allocations: object[]) =>
+      of.client.put('/v1/adjustment/edit', {
+        AdjustmentID: of.AdjustmentID,
+        customerID: of.customerID,
+        Type: 'positive',
+        AdjustmentType: 'refund',
+        Amount: 40,
+        Date: '2027-01-15',
+        DueDate: '2027-01-15',
+        Allocations: allocations,
+      })
+    expect((await list([])).status).toBe(204)
+    expect(await of.status()).toBe('Paid')
+    const payment = (await of.client.get(of.path)).body
+    const Allocations = [{ invoiceID: of.invoiceID, amountApplied: 115 }]
+    expect((await of.client.put(of.path, { ...payment, Allocations })).status).toBe(204)
+    expect(await of.status()).toBe('Unpaid')
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
+
+  test('a refund of ours that the gateway declines because of it frees what was held for it', async () => {
+    const of = await charged('4242424242424242')
+    await STEPS['take']!(of, 115, '')
+    const gateway = (await of.client.get('/v1/gateways')).body[0]
+    const fault = (Fault: string) => of.client.put(`/v1/gateways/${gateway.gatewayID}`, { Settings: { Fault } })
+    await fault('not_received')
+    expect((await of.client.post(`${of.path}/refund`, { Amount: 115 })).status).toBe(202)
+    await fault('none')
+    await of.console({ kind: 'refunded', on: '2027-01-05', amountMinor: 11_500n })
+    const [ours, theirs] = await of.refunds()
+    expect([ours.State, theirs.isFromGateway, (await of.adjustment(theirs.AdjustmentID)).Status]).toEqual([
+      'open',
+      true,
+      'Unpaid',
+    ])
+    await of.move('2027-01-07')
+    expect((await of.refunds()).map(({ State }) => State)).toEqual(['failed', 'succeeded'])
+    expect((await of.adjustment(theirs.AdjustmentID)).Status).toBe('Paid')
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
 })
