@@ -5,9 +5,10 @@ import pino from 'pino'
 import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { fieldsSession } from '../../src/features/capture-sessions/fields.testing.ts'
+import { payableByFields } from '../../src/features/invoice-pages/fields.testing.ts'
 import { StripeSimulator } from '../simulators/stripe.ts'
 import { startTestService } from '../support/app.ts'
-import { hasBrowser, hostPage, launchBrowser } from '../support/browser.ts'
+import { barriersOf, hasBrowser, hostPage, launchBrowser, SHAPES } from '../support/browser.ts'
 
 /** Card fields of a gateway's own in a real browser: its script is of another origin, under the policy that the pages really have. */
 
@@ -34,6 +35,8 @@ afterAll(async () => {
 
 const GOOD = '4242424242424242'
 const REFUSED = '4000000000000002'
+/** Its bank asks at every use. */
+const ASKS = '4000002760003184'
 
 const hostOf = (
   widget: string,
@@ -159,5 +162,121 @@ describe.skipIf(!hasBrowser)('card fields of a gateway in a browser (needs chrom
     await frame.getByRole('button', { name: 'Try again' }).click()
     await frame.getByLabel('First name').waitFor()
     expect(setups()).toHaveLength(1)
+  })
+
+  /** Answers the bank that the gateway shows over the page. */
+  async function atBank(page: Page, button: 'Confirm' | 'Refuse' | 'Close'): Promise<void> {
+    const bank = await frameOf(page, '/browser/bank')
+    await bank.getByRole('button', { name: button }).click()
+    await expect.poll(() => page.frames().some((one) => one.url().includes('/browser/bank'))).toBe(false)
+  }
+
+  test('the bank asks at storing and at the charge: closed, loaded again, confirmed', async () => {
+    const { page, open, frame, read, stripe } = await hosted({ SaleType: 'VaultSale', Amount: 49 })
+    await open()
+    await frame.getByLabel('First name').fill('Ada')
+    await frame.getByLabel('Last name').fill('Lovelace')
+    const pay = frame.getByRole('button', { name: 'Pay $49.00' })
+    const left = frame.getByRole('alert').getByText('Your bank was left without an answer.')
+    await enter(page, ASKS)
+    await pay.click()
+    await atBank(page, 'Refuse')
+    await frame.getByRole('alert').getByText('failed authentication').waitFor()
+    await pay.click()
+    await atBank(page, 'Close')
+    await left.waitFor()
+    await pay.click()
+    await atBank(page, 'Confirm')
+    // At the charge the bank asks once more, without a press.
+    await frame.getByRole('heading', { name: 'Please confirm the payment' }).waitFor()
+    await atBank(page, 'Close')
+    await left.waitFor()
+    await page.reload()
+    await atBank(page, 'Close')
+    await frame.getByRole('button', { name: 'Confirm at my bank' }).click()
+    await atBank(page, 'Confirm')
+    await frame.getByRole('heading', { name: 'Paid' }).waitFor()
+    expect(await read()).toMatchObject({ State: 'captured', transactionID: expect.stringMatching(/^pi_/) })
+    expect([...stripe.book.charges.values()].filter((charge) => charge.paid)).toHaveLength(1)
+    const secrets = [...stripe.book.setups.values(), ...stripe.book.intents.values()]
+    await expectKeptNowhere(secrets.map(({ client_secret: secret }) => secret ?? ''))
+  })
+
+  test('two tabs with two cards store one, and both show it', async () => {
+    const { page, open, frame, session, read, setups } = await hosted()
+    await open()
+    const { page: other } = await openPage()
+    await other.goto(`${address}/w/${session.HashToken}`)
+    for (const [one, at] of [
+      [page, frame],
+      [other, other],
+    ] as const) {
+      await at.getByLabel('First name').fill('Ada')
+      await at.getByLabel('Last name').fill('Lovelace')
+      await enter(one, one === page ? GOOD : '5555555555554444')
+    }
+    await frame.getByRole('button', { name: 'Save' }).click()
+    await frame.getByText('Visa ending in 4242').waitFor()
+    await other.getByRole('button', { name: 'Save' }).click()
+    await other.getByText('Visa ending in 4242').waitFor()
+    expect([setups().length, (await read()).State]).toEqual([1, 'captured'])
+  })
+
+  test('an invoice is paid on its card page, by keyboard alone, and confirmed on the page that it links to', async () => {
+    const shop = await payableByFields(service, simulator)
+    const { page, sent } = await openPage({ viewport: { width: 320, height: 700 }, colorScheme: 'dark' })
+    await page.goto(address + shop.path)
+    await page.getByRole('link', { name: 'Pay $100.00 by card' }).click()
+    await page.getByLabel('First name').waitFor()
+    const card = await frameOf(page, '/browser/frame')
+    await card.getByLabel('Card number').focus()
+    for (const text of [ASKS, '12 / 31', '123', 'Ada', 'Lovelace']) {
+      await page.keyboard.type(text)
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await atBank(page, 'Confirm')
+    await page.getByText('Your bank asks you to confirm this payment').waitFor()
+    await atBank(page, 'Close')
+    await page.getByRole('link', { name: 'Back to the invoice' }).click()
+    await page.getByRole('link', { name: 'Confirm at your bank' }).click()
+    await atBank(page, 'Confirm')
+    await page.getByText('✓ Paid').waitFor()
+    expect(await shop.read()).toMatchObject({ Status: 'Paid' })
+    expect(shop.paid()).toHaveLength(1)
+    expect(sent.filter((one) => one.split(' ')[1]?.startsWith(address) && holdsNumber(one))).toEqual([])
+  })
+
+  test.each(SHAPES)('has no barriers, and fits, in $locale, $colorScheme, $width wide', async (shape) => {
+    const { locale, colorScheme, width } = shape
+    const { cardPath } = await payableByFields(service, simulator)
+    const { page } = await openPage({ locale, colorScheme, viewport: { width, height: 800 } })
+    const show = async (name: string, what: string) => {
+      await page.locator(what).first().waitFor()
+      expect(await barriersOf(page), name).toEqual([])
+      // 320 pixels are those of a wide window at 400 % zoom, too.
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(width)
+      const folder = process.env['PAGE_PICTURES']
+      const path = `${folder}/${name}-${locale}-${colorScheme}-${width}.png`
+      if (folder) await page.screenshot({ path, fullPage: true })
+    }
+    await page.goto(address + cardPath)
+    await show('card-fields', '#card-fields iframe')
+    expect(await page.getByRole('group').getAttribute('aria-labelledby')).toBe('card-title')
+    await page.locator('button[type=submit]').click()
+    await show('card-fields-wrong', '[aria-invalid=true]')
+    simulator.faults.add({ kind: '502', on: 'GET /endive/stripe.js' })
+    await page.reload()
+    await show('card-fields-unloaded', '#unloaded:not([hidden])')
+  })
+
+  test('says that it needs JavaScript where that is switched off', async () => {
+    const { cardPath } = await payableByFields(service, simulator)
+    const { page } = await openPage({ javaScriptEnabled: false })
+    await page.goto(address + cardPath)
+    expect(await page.locator('noscript p').first().isVisible()).toBe(true)
+    expect(await page.locator('noscript').innerText()).toContain('This page needs JavaScript')
+    expect(await page.locator('form').isVisible()).toBe(false)
+    expect(await page.locator('noscript a').isVisible()).toBe(true)
   })
 })

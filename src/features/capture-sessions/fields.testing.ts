@@ -17,10 +17,11 @@ const SECRET = 'whsec_test'
 export const HOLDER = { givenName: 'Ada', familyName: 'Lovelace' }
 
 /** Adds a gateway at an account of Stripe of its own to a test account. */
-export async function addStripe(client: TestClient, simulator: StripeSimulator) {
+export async function addStripe(client: TestClient, simulator: StripeSimulator, more: object = {}) {
   const { test: stripe } = simulator.openAccount()
   const added = await client.post('/v1/gateways', {
     GatewayType: 'stripe',
+    ...more,
     Settings: { SecretKey: stripe.secretKey, PublishableKey: stripe.publishableKey, WebhookSecrets: [SECRET] },
   })
   expect(added.status, added.text).toBe(201)

@@ -14,6 +14,7 @@ import { isDebit, type Way, wayOf } from '../collection-terms/way.ts'
 import { insertDunningByHand, listDunned } from '../dunning/queries.ts'
 import { lockedInvoice } from '../invoices/manual.ts'
 import { findInvoice, type Invoice } from '../invoices/queries.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import { type Gateway, findGateway } from '../gateways/queries.ts'
 import { isChosen, isStopped, refuseStopped } from '../gateways/rules.ts'
 import { noAnswer } from '../payment-methods/add-card.ts'
@@ -23,6 +24,7 @@ import { removeAtGateway } from '../payment-methods/removal.ts'
 import { findWaitingLine } from '../batches/waiting-queries.ts'
 import { type CallDeps, callTry, writeAnswer } from './calls.ts'
 import { finishCollect } from './collect.ts'
+import type { Confirming } from './confirming.ts'
 import { debitDaysOf } from './debit-days.ts'
 import { replaceLine } from './lines.ts'
 import { findNewCardGateway, type TakesNewCards } from './new-card.ts'
@@ -46,8 +48,10 @@ export interface Paying {
   debit: { on: IsoDate; lastFour: string } | null
   /** A payment by card under way: the bank wants the customer to confirm it, or its outcome is not known. */
   open: 'confirm' | 'unknown' | null
-  /** The address of the gateway at which they confirm it; null: a press here does. */
+  /** The address of the gateway at which they confirm it; null: a press here does, or the gateway's script on a page of its own. */
   confirmUrl: string | null
+  /** The charge that they confirm by the gateway's script; null: there is none. */
+  confirming: Confirming | null
   /** The gateway of a card that is entered here; null: none takes one, or there is nothing to pay with it, or it is held. */
   newCard: TakesNewCards | null
   /** A card could pay it, but each gateway that would take one is held. */
@@ -117,10 +121,18 @@ export async function findPaying(
     debit: await debitOf(tx, context, deps, invoice, line),
     open: open && !open.isLine ? (open.awaitsCustomer ? 'confirm' : 'unknown') : null,
     confirmUrl: open?.confirmUrl ?? null,
+    confirming: await confirmingOf(tx, open),
     newCard,
     declined: newest?.state === 'declined' && newest.knownOn === today ? newest.class : null,
     newest: newest?.paymentId ?? 0n,
   }
+}
+
+/** Returns the charge that waits for the gateway's script: it has no address, and its gateway has fields. */
+async function confirmingOf(tx: Transaction, open: Try | undefined): Promise<Confirming | null> {
+  if (!open?.awaitsCustomer || open.confirmUrl !== null) return null
+  const gateway = await findGateway(tx, tx.account, open.gatewayId)
+  return gateway && gatewayFactsOf(gateway.type).fields ? { gateway, paymentId: open.paymentId } : null
 }
 
 /** Returns the debit of a bank account that comes: that of the line, else the one that the next try will be. */

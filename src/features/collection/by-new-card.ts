@@ -15,7 +15,7 @@ import { findPaying, type PayDeps, payByCustomer, type Press } from './by-custom
 /** Paying an invoice with a card that its customer enters: its gateway stores it under an intent, then the invoice is tried with it. */
 
 /** Cards that are taken for one invoice within 24 hours: its link must not serve to try out stolen ones. */
-const CARDS_MAX = 5
+export const CARDS_MAX = 5
 
 export interface CardToPayWith {
   card: CardMethodBody['CreditCard']

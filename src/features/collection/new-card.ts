@@ -3,7 +3,7 @@ import type { CustomerId } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { takes } from '../collection-terms/rules.ts'
 import { findCustomer } from '../customers/queries.ts'
-import { gatewayFactsOf } from '../gateways/facts.ts'
+import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
 import { type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { addMethod, NO_ACCOUNT } from '../payment-methods/actions.ts'
 import { cardGateway } from '../payment-methods/add-card.ts'
@@ -20,7 +20,7 @@ export interface TakesNewCards {
   canBeKept: boolean
 }
 
-/** Finds the gateway that a new card of a customer goes to; undefined where none takes card numbers from this service. */
+/** Finds the gateway that a new card of a customer goes to; undefined where none takes cards on a page. */
 export async function findNewCardGateway(
   tx: Transaction,
   customerId: CustomerId,
@@ -31,7 +31,7 @@ export async function findNewCardGateway(
     listAllGateways(tx, tx.account),
   ])
   const gateway = customer && cardGateway(gateways, { ...customer, currency })
-  if (!gateway || !gatewayFactsOf(gateway.type).takesCardNumbers || !takes(gateway, 'credit_card', currency))
+  if (!gateway || !takesCardsOnPages(gatewayFactsOf(gateway.type)) || !takes(gateway, 'credit_card', currency))
     return undefined
   return { gateway, canBeKept: customer.archivedAt === null }
 }

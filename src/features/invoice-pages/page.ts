@@ -3,11 +3,13 @@ import type { RequestContext } from '../../kernel/context.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { type Named, type PageOperation, pageOperation, type PageRequest } from '../../platform/http/pages.ts'
 import type { Link, Links } from '../../platform/page/links.ts'
+import { refuseForInvoice } from '../collection/by-fields.ts'
 import { findPaying, payByCustomer, type PayDeps } from '../collection/by-customer.ts'
 import type { Drawing } from '../documents/draw.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { invoicePdf } from '../documents/routes.ts'
-import { CARD_PAGE_FIELDS, cardPage, payWithCard } from './card.ts'
+import { CARD_PAGE_FIELDS, cardFieldsAnswer, cardPage, payWithCard } from './card.ts'
+import { answerConfirm, confirmPage, confirmStep } from './confirm.ts'
 import { PAY_FIELDS, payPage, seenFromForm } from './pay.ts'
 import { findLinkedInvoice, type LinkedInvoice } from './queries.ts'
 import { invoicePage } from './show.ts'
@@ -85,11 +87,48 @@ export const invoicePages = (deps: Deps): PageOperation<any>[] => [
     find: findOfLink,
     show: async (db, request) => {
       const { document, paying } = await showing(deps, db, request)
-      return cardPage({ ...request, document, paying })
+      return cardPage(deps, { ...request, document, paying })
     },
     form: {
       fields: CARD_PAGE_FIELDS,
       submit: (request, values) => payWithCard(deps, request, values),
     },
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePageFields',
+    link: 'p',
+    below: '/fields',
+    find: findOfLink,
+    form: { fields: [], submit: async (request) => ({ facts: await cardFieldsAnswer(deps, request) }) },
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePageRefused',
+    link: 'p',
+    below: '/refused',
+    find: findOfLink,
+    form: {
+      fields: [],
+      submit: async ({ context, found, path }) => ({
+        facts: (await refuseForInvoice(deps, context, found.id)) ? { next: path } : {},
+      }),
+    },
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePageConfirm',
+    link: 'p',
+    below: '/confirm',
+    find: findOfLink,
+    show: async (db, request) => {
+      const { document, paying } = await showing(deps, db, request)
+      return confirmPage(deps, { ...request, document, paying })
+    },
+    form: { fields: ['answer'], submit: (request, values) => answerConfirm(deps, request, values) },
+  }),
+  pageOperation<LinkedInvoice>({
+    id: 'invoicePageStep',
+    link: 'p',
+    below: '/step',
+    find: findOfLink,
+    form: { fields: [], submit: async (request) => ({ facts: await confirmStep(deps, request) }) },
   }),
 ]

@@ -39,14 +39,17 @@ const form = ({ path, paying }: Facts, button: string): Html =>
 const newCardLink = ({ paying, cardPath }: Facts, name: string, kind = 'button plain'): Html | false =>
   paying.newCard !== null && html`<a class="${kind}" href="${cardPath}">${name}</a>`
 
-/** Writes how a charge is confirmed: at its gateway, where that has an address, else by another press. */
+/** Writes how a charge is confirmed: on a page of its own by the gateway's script, at its gateway where that has an address, else by another press. */
 function confirmSection(facts: Facts, words: Words): Html {
   const { confirmUrl } = facts.paying
   // A gateway is trusted with money, and not with what runs in this page.
   const isAddress = confirmUrl !== null && /^https:\/\//i.test(confirmUrl)
-  const steps = isAddress
-    ? html`<div class="actions"><a class="button" href="${confirmUrl}" rel="noreferrer">${words.toBank}</a></div><p>${words.toBankText}</p>${form(facts, words.confirmed)}`
-    : form(facts, words.confirm)
+  const here = facts.paying.confirming && html`<a class="button" href="${facts.cardPath}/confirm">${words.toBank}</a>`
+  const steps = here
+    ? html`<div class="actions">${here}</div>`
+    : isAddress
+      ? html`<div class="actions"><a class="button" href="${confirmUrl}" rel="noreferrer">${words.toBank}</a></div><p>${words.toBankText}</p>${form(facts, words.confirmed)}`
+      : form(facts, words.confirm)
   return html`<div class="note"><p><strong>${words.toConfirm}</strong></p><p>${words.toConfirmText}</p>${steps}${facts.paying.newCard && html`<p>${newCardLink(facts, words.otherCard, '')}</p>`}</div>`
 }
 

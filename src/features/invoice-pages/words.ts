@@ -45,6 +45,9 @@ export interface Words {
   keepText: string
   notKept: string
   nothingToPay: string
+  nothingToConfirm: string
+  /** From where no card can be entered. */
+  otherWays: string
   tooMany: string
   unknown: string
   later: string
@@ -95,6 +98,8 @@ const en: Words = {
   keepText: 'Unless you tick this, the card pays only this invoice and is not kept.',
   notKept: 'The card pays only this invoice and is not kept.',
   nothingToPay: 'There is nothing to pay by card here now.',
+  nothingToConfirm: 'There is nothing to confirm here now.',
+  otherWays: 'Back to the invoice, with its other ways to pay',
   tooMany: 'Too many cards were entered for this invoice today. Please try again tomorrow, or pay in another way.',
   unknown:
     'Your payment was sent, and its answer is not known yet. It is charged once at most: load this page again in a few minutes.',
@@ -152,6 +157,8 @@ const de: Words = {
   keepText: 'Ohne Häkchen wird mit der Karte nur diese Rechnung bezahlt, und sie wird nicht gespeichert.',
   notKept: 'Mit der Karte wird nur diese Rechnung bezahlt, und sie wird nicht gespeichert.',
   nothingToPay: 'Hier ist gerade nichts per Karte zu zahlen.',
+  nothingToConfirm: 'Hier ist gerade nichts zu bestätigen.',
+  otherWays: 'Zurück zur Rechnung mit ihren anderen Zahlungswegen',
   tooMany:
     'Heute wurden zu viele Karten für diese Rechnung eingegeben. Bitte versuchen Sie es morgen noch einmal oder zahlen Sie auf anderem Weg.',
   unknown:

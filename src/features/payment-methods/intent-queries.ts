@@ -97,6 +97,17 @@ export async function keepStoringName(
   return intent?.isOpen ? intent.gatewayReference : null
 }
 
+/** Locks the open intent with fields by which an invoice is to be paid. */
+export const lockFieldsOfInvoice = (tx: Transaction, invoice: InvoiceId) =>
+  tx.first<CardIntent>(sql`
+    select ${INTENT} from card_intents i
+     where i.account_id = ${tx.account} and i.invoice_id = ${invoice} and i.closed_at is null and i.fields_until is not null
+     order by i.created_at desc limit 1 for update`)
+
+export const countRefusedCard = (tx: Transaction, id: Id) =>
+  tx.rows(sql`
+    update card_intents set refused_tries = refused_tries + 1 where account_id = ${tx.account} and card_intent_id = ${id}`)
+
 /** Finds the intent with fields that a gateway names by its reference, or by its own name of the storing. */
 export const findReportedFields = (
   db: Queryable,
