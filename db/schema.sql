@@ -208,6 +208,8 @@ create table batch_lines (
   sent_trace text,
   nonce text,
   gateway_reference text,
+  sent_at timestamp with time zone,
+  refusal jsonb,
   constraint batch_lines_pkey PRIMARY KEY (account_id, payment_id),
   constraint batch_lines_payment_fkey FOREIGN KEY (account_id, payment_id) REFERENCES payments(account_id, payment_id) ON DELETE CASCADE,
   constraint batch_lines_check CHECK ((((result IS NULL) = (result_on IS NULL)) AND ((result IS NULL) = (result_source IS NULL)))),

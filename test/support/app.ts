@@ -146,7 +146,7 @@ const ONE_HASH: Hashing = {
 
 /** Starts the service for a test file; `now` is the real time it believes in. */
 /** Tests never reach a gateway itself. */
-const NOBODY: Endpoints = { stripe: 'http://127.0.0.1:1' }
+const NOBODY: Endpoints = { stripe: 'http://127.0.0.1:1', gocardless: 'http://127.0.0.1:1' }
 
 export async function startTestService(
   options: {

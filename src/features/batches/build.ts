@@ -1,10 +1,9 @@
 import { assert } from '../../kernel/assert.ts'
 import { type Account, backgroundContext, type Moment, type RequestContext } from '../../kernel/context.ts'
-import { lastMoment } from '../../kernel/batch-days.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
-import { askGateway, daysOfBatches, type GatewayDeps, settingsOf } from '../gateways/call.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { adapterOf, askGateway } from '../gateways/call.ts'
 import type {
   BatchFile,
   BatchToBuild,
@@ -17,37 +16,20 @@ import type {
 } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { findGateway, type Gateway, isHeldNow } from '../gateways/queries.ts'
-import { countTries } from '../invoices/state-queries.ts'
-import { loadPayment, takeBackPayment } from '../money/payments.ts'
-import { type BatchLine, insertLineInvoices, listLines, updateSent } from './line-queries.ts'
-import { sealFile } from './file.ts'
-import type { LinesOfService } from './hooks.ts'
-import { makeRoomAgain, reopen } from './states.ts'
-import {
-  type Batch,
-  builds,
-  claimBuild,
-  findBatch,
-  lockWholeBatch,
-  placeFile,
-  updateState,
-  updateSubmitted,
-} from './queries.ts'
+import { type BuildDeps, failBuild, type HandedBatch, isTooLateFor, leaveBatch, writeSubmitted } from './build-steps.ts'
+import { handOverLines, isCalledByLine } from './call-lines.ts'
+import { listLines } from './line-queries.ts'
+import { type Batch, builds, claimBuild, findBatch, lockWholeBatch, placeFile, updateState } from './queries.ts'
 import { recordBatch } from './record.ts'
 import { isAwaitingRelease } from './rules.ts'
 import { listMethodsById } from '../payment-methods/queries.ts'
+import { reopen } from './states.ts'
 import { type Readied, readyLines } from './to-build.ts'
 
 /**
  * Building batches: lines are read, the gateway's file is made, and the batch is handed over. No transaction is open while the gateway is
  * called; killed anywhere, the next who takes the batch up builds the same again.
  */
-
-export interface BuildDeps extends GatewayDeps {
-  db: Database
-  linesOfService: LinesOfService
-  hasMailServer?: boolean
-}
 
 const ACTOR = 'batches'
 
@@ -81,6 +63,11 @@ export async function buildBatch(
   const gateway = batch && (await findGateway(db.reader(account.id), account.id, batch.gatewayId))
   assert(batch && gateway, `batch ${batchId} has its gateway while it is built`)
   const readied = await readyLines(db.reader(account.id), deps.envelope, account.id, batch, gateway)
+  if (
+    adapterOf(deps, account.id, gateway).adapter.submitLines &&
+    (await isCalledByLine(deps.db, account.id, batch.id, readied))
+  )
+    return handOverLines(deps, context, { batch, gateway, readied })
   const handed = await handOver(deps, context, gateway, { batch, ...claimed }, readied)
   const isAgain = await db.transaction(account.id, (tx) =>
     finish(tx, context, deps, { batch, gateway, readied, handed }),
@@ -126,10 +113,7 @@ async function handOver(
   })
 }
 
-interface Finishing {
-  batch: Batch
-  gateway: Gateway
-  readied: Readied
+interface Finishing extends HandedBatch {
   handed: Handed
 }
 
@@ -156,7 +140,7 @@ async function finish(
       await failBuild(tx, context, batch, handed.reason)
       return false
     case 'not_sent':
-      if (isOver(deps, context, gateway, batch)) {
+      if (isTooLateFor(deps, context, gateway, batch)) {
         await failBuild(tx, context, batch, 'The gateway could not be reached before the last moment of the batch.')
         return false
       }
@@ -178,34 +162,6 @@ async function haveChanged(tx: Transaction, { methods }: Readied): Promise<boole
   return found.length < used.size || found.some(({ id, version }) => version !== used.get(id))
 }
 
-const isOver = (deps: GatewayDeps, { account, moment }: RequestContext, gateway: Gateway, { actionDate }: Batch) =>
-  Date.parse(moment.now) >
-  Date.parse(lastMoment(daysOfBatches(deps, account.id, gateway), actionDate, account.timeZone))
-
-async function writeSubmitted(
-  tx: Transaction,
-  context: RequestContext,
-  deps: BuildDeps,
-  { batch, gateway, readied: { methods } }: Omit<Finishing, 'handed'>,
-  { file, traces }: Extract<Handed, { kind: 'handed' }>,
-): Promise<void> {
-  const company = gatewayFactsOf(gateway.type).nachaCompany?.(settingsOf(deps.envelope, tx.account, gateway))
-  await updateSubmitted(tx, batch, file && sealFile(deps.envelope, tx.account, batch.id, file), company)
-  const lines = await listLines(tx, tx.account, batch.id)
-  const sent = lines.map(({ id }) => {
-    const method = methods.get(id)
-    const mandate = method?.mandateReference ?? null
-    return { id, numberHash: method?.numberHash ?? null, mandate, trace: traces?.get(id) ?? null }
-  })
-  await updateSent(tx, sent)
-  const [ofService, byHand] = [true, false].map((isOurs) =>
-    lines.filter(({ isServiceMade }) => isServiceMade === isOurs).map(({ id }) => id),
-  ) as [Id[], Id[]]
-  await deps.linesOfService.submitted(tx, ofService)
-  countTries(tx, await insertLineInvoices(tx, byHand), 1)
-  await recordBatch(tx, context, 'batch.submitted', batch.id)
-}
-
 /** Rule: a line of the service that cannot be built leaves the batch; a line by hand fails it. */
 async function refuseLines(
   tx: Transaction,
@@ -217,7 +173,7 @@ async function refuseLines(
   const lines = await listLines(tx, tx.account, batch.id)
   const reasonOf = new Map(refused.map(({ paymentId, reason }) => [paymentId, reason]))
   const leaving = lines.filter((line) => line.isServiceMade && reasonOf.has(line.id))
-  for (const line of leaving) await leave(tx, context, deps, line, reasonOf.get(line.id) as string)
+  for (const line of leaving) await leaveBatch(tx, context, deps, line, reasonOf.get(line.id) as string)
   const standing = lines.find((line) => !line.isServiceMade && reasonOf.has(line.id))
   if (standing) {
     await failBuild(tx, context, batch, `Payment ${standing.id}: ${reasonOf.get(standing.id)}`)
@@ -232,25 +188,6 @@ async function refuseLines(
   return true
 }
 
-async function leave(
-  tx: Transaction,
-  context: RequestContext,
-  deps: BuildDeps,
-  line: BatchLine,
-  reason: string,
-): Promise<void> {
-  const payment = await loadPayment(tx, tx.account, line.id)
-  assert(payment, `payment ${line.id} exists`)
-  await deps.linesOfService.gone(tx, context, line.id)
-  await takeBackPayment(tx, context, payment, reason)
-}
-
-async function failBuild(tx: Transaction, context: RequestContext, batch: Batch, error: string): Promise<void> {
-  await updateState(tx, batch.id, 'failed', error)
-  await makeRoomAgain(tx, batch.id)
-  await recordBatch(tx, context, 'batch.build_failed', batch.id, error)
-}
-
 /** Opens a batch again that nobody has released before its last moment. */
 async function reopenLate(deps: BuildDeps, context: RequestContext, { id }: Batch): Promise<void> {
   await deps.db.transaction(context.account.id, async (tx) => {
@@ -258,7 +195,7 @@ async function reopenLate(deps: BuildDeps, context: RequestContext, { id }: Batc
     if (!batch || !isAwaitingRelease(batch)) return
     const gateway = await findGateway(tx, tx.account, batch.gatewayId)
     assert(gateway, `gateway ${batch.gatewayId} exists while a batch of it waits`)
-    if (!isOver(deps, context, gateway, batch)) return
+    if (!isTooLateFor(deps, context, gateway, batch)) return
     await reopen(tx, batch)
     await recordBatch(tx, context, 'batch.reopened', id, 'It was not released before its last moment.')
   })

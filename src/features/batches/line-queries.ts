@@ -1,5 +1,6 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
-import type { IsoDate } from '../../kernel/calendar.ts'
+import type { FailureReason } from '../../engine/collection/reasons.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { SentDebit } from '../../rails/nacha/repeats.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
@@ -18,6 +19,10 @@ export interface BatchLine {
   nonce: string | null
   /** The gateway's name of it, null where none is kept. */
   gatewayReference: string | null
+  /** When it was handed over last, where lines are one by one; null: it surely was not, or its batch goes as one. */
+  sentAt: Instant | null
+  /** How its gateway refused it, until its batch is submitted; null: it did not, or that is its result by now. */
+  refusal: (FailureReason & { on: IsoDate }) | null
   batchId: Id
   customerId: CustomerId
   paymentMethodId: Id
@@ -43,7 +48,7 @@ export interface BatchLine {
 }
 
 const COLUMNS = fragment`
-  l.payment_id as "id", l.nonce, l.gateway_reference as "gatewayReference", l.batch_id as "batchId", l.customer_id as "customerId", l.payment_method_id as "paymentMethodId",
+  l.payment_id as "id", l.nonce, l.gateway_reference as "gatewayReference", l.sent_at as "sentAt", l.refusal, l.batch_id as "batchId", l.customer_id as "customerId", l.payment_method_id as "paymentMethodId",
   l.is_service_made as "isServiceMade", l.announced_on as "announcedOn", l.sent_number_hash as "sentNumberHash",
   l.sent_mandate as "sentMandate", l.sent_trace as "sentTrace", l.result, l.result_on as "resultOn", l.result_class as "resultClass", l.result_code as "resultCode",
   l.result_reason as "resultReason", l.result_source as "resultSource", l.returned_on as "returnedOn",
@@ -97,6 +102,24 @@ export const nameLine = async (tx: Transaction, id: Id, name: string): Promise<s
        and not exists (select 1 from batch_lines o where o.account_id = ${tx.account} and o.gateway_reference = ${name})`)
   return (await findLine(tx, tx.account, id))?.gatewayReference ?? null
 }
+
+/** Marks lines as being handed over now, as far as nobody else has since they were read. Returns those that are. */
+export const markLines = (tx: Transaction, rows: readonly Pick<BatchLine, 'id' | 'sentAt'>[]): Promise<Id[]> =>
+  tx.values<Id>(sql`
+    update batch_lines l set sent_at = moment()
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'sentAt')}::timestamptz[]) as r (id, at)
+     where l.account_id = ${tx.account} and l.payment_id = r.id
+       and date_trunc('milliseconds', l.sent_at) is not distinct from date_trunc('milliseconds', r.at) returning l.payment_id as "id"`)
+
+/** Writes that lines surely were not handed over. */
+export const unmarkLines = (tx: Transaction, ids: readonly Id[]) =>
+  tx.rows(sql`
+    update batch_lines set sent_at = null where account_id = ${tx.account} and payment_id = any(${bigintList(ids)}::bigint[])`)
+
+/** Keeps how a gateway refused a line until its batch is submitted. */
+export const noteRefused = (tx: Transaction, id: Id, refusal: NonNullable<BatchLine['refusal']>) =>
+  tx.rows(sql`
+    update batch_lines set refusal = ${JSON.stringify(refusal)}::jsonb where account_id = ${tx.account} and payment_id = ${id}`)
 
 /** Writes what a caller can change of a line, and whose it is. */
 export const updateLine = (tx: Transaction, row: Pick<BatchLine, 'id' | 'paymentMethodId' | 'isServiceMade'>) =>
@@ -206,7 +229,7 @@ export const listLineAttempts = (db: Queryable, account: AccountId, invoiceId: I
      order by l.payment_id`)
 
 /** A line with what its batch is built from. */
-export interface LineFacts {
+export interface LineFacts extends Pick<BatchLine, 'sentAt' | 'refusal' | 'gatewayReference'> {
   id: Id
   nonce: string | null
   paymentMethodId: Id
@@ -225,7 +248,8 @@ export interface LineFacts {
 
 export const listLineFacts = (db: Queryable, account: AccountId, batchId: Id) =>
   db.rows<LineFacts>(sql`
-    select l.payment_id as "id", l.nonce, l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
+    select l.payment_id as "id", l.nonce, l.sent_at as "sentAt", l.refusal, l.gateway_reference as "gatewayReference",
+           l.payment_method_id as "paymentMethodId", l.is_service_made as "isServiceMade",
            p.amount_minor as "amountMinor", c.address1, c.address2, c.city, c.zip_code as "postalCode", c.country, c.is_company as "isCompany",
            (select e.terms ->> 'frequency' from payment_methods m join emandates e on e.account_id = ${account} and e.emandate_id = m.emandate_id
              where m.account_id = ${account} and m.payment_method_id = l.payment_method_id and e.signed_at is not null) as "frequency"

@@ -227,6 +227,12 @@ export const claimBuild = (tx: Transaction, id: Id, isAll: boolean) =>
        ${isAll ? fragment`` : fragment`and ${IS_FREE}`}
     returning batch_id as "id", gateway_id as "gatewayId", submitted_at as "submittedAt"`)
 
+/** Renews the lease of whoever builds a batch. */
+export const renewBuild = (tx: Transaction, id: Id) =>
+  tx.rows(
+    sql`update payment_batches set ${CLAIMED} where account_id = ${tx.account} and batch_id = ${id} and state = 'build'`,
+  )
+
 /** Lists batches of an account that were submitted and are not handed over, the oldest first. */
 export const listInBuild = (db: Queryable, account: AccountId) =>
   db.rows<Batch>(sql`

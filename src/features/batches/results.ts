@@ -4,10 +4,19 @@ import type { IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
 import { groupBy } from '../../kernel/grouping.ts'
 import type { CustomerId, Id } from '../../kernel/ids.ts'
+import { dateIn } from '../../kernel/zone.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { endsTries } from '../../rails/nacha/repeats.ts'
 import { countTries } from '../invoices/state-queries.ts'
-import { applyNotesTo, loadPayments, lockedPayment, losePayment, settlePayment } from '../money/payments.ts'
+import {
+  applyNotesTo,
+  changeLine,
+  loadPayment,
+  loadPayments,
+  lockedPayment,
+  losePayment,
+  settlePayment,
+} from '../money/payments.ts'
 import type { PaymentRecord } from '../money/records.ts'
 import { judgeMethod } from '../payment-methods/actions.ts'
 import { type LinesOfService, NO_LINES_OF_SERVICE } from './hooks.ts'
@@ -22,6 +31,7 @@ import {
   type ResultSource,
   sendResult,
 } from './line-queries.ts'
+import { lineDatesOf } from './lines.ts'
 import { type BatchState, lockBatchStates, updateState } from './queries.ts'
 import { recordBatch } from './record.ts'
 
@@ -237,6 +247,14 @@ async function follow(
       reason === null ? { kind: 'succeeded', on } : { kind: 'failed', on, ...reason },
     )
   else if (reason?.class === 'not_sent') await hooks.neverSent(tx, context, line.id)
+}
+
+/** Gives the payment of a line the day for which its gateway has it; the batch keeps its own. Its customer is locked. */
+export async function moveLineTo(tx: Transaction, context: RequestContext, id: Id, debitOn: string): Promise<void> {
+  const payment = await loadPayment(tx, tx.account, id)
+  assert(payment, `payment ${id} of a line exists`)
+  if (dateIn(payment.paidAt, context.account.timeZone) === debitOn) return
+  await changeLine(tx, context, payment, lineDatesOf({ actionDate: debitOn }, context), { keep: true })
 }
 
 /** Writes that the money of a line, which its payment has lost already, came back. */

@@ -85,7 +85,10 @@ export function checkActionDay(
     )
 }
 
-type LineMethod = Pick<StoredMethod, 'id' | 'customerId' | 'kind' | 'state' | 'mandateReference' | 'mandateDate'>
+type LineMethod = Pick<
+  StoredMethod,
+  'id' | 'customerId' | 'kind' | 'state' | 'mandateReference' | 'mandateDate' | 'gatewayId' | 'gatewayToken'
+>
 
 /** Returns the kind of a payment by a bank account, as payments are labelled. */
 export const wordOf = (kind: StoredMethod['kind']) => (kind === 'debit_order' ? 'debit_order' : 'bank_account')
@@ -108,6 +111,14 @@ export function refusalOfMethod(gateway: Gateway, method: LineMethod): LineRefus
     return {
       code: 'payment_method_unfit',
       message: `${label} is ${method.kind}, which the gateway ${gateway.id} does not debit.`,
+    }
+  const isKept = method.gatewayToken !== null
+  if (isKept ? method.gatewayId !== gateway.id : gatewayFactsOf(gateway.type).keepsAccounts)
+    return {
+      code: 'payment_method_unfit',
+      message: isKept
+        ? `${label} is kept by gateway ${method.gatewayId}, and no other debits it.`
+        : `${label} is not kept by gateway ${gateway.id}, which debits only accounts that it keeps itself.`,
     }
   if (method.state === 'rejected')
     return { code: 'payment_method_rejected', message: `${label} was rejected; edit or validate it first.` }

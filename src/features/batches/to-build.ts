@@ -57,10 +57,13 @@ export async function readyLines(
   for (const line of facts) {
     const method = methodOf.get(line.paymentMethodId)
     const use = uses.get(line.paymentMethodId) ?? NEVER_USED
+    // What was handed over already is asked about, whatever has become of its method.
+    const isCalled = line.sentAt !== null || line.refusal !== null || line.gatewayReference !== null
     const refusal =
-      method &&
-      (refusalOfMethod(gateway, method) ??
-        (needsMandates ? mandateProblem(needsMandates, method, use.lastUsedOn, batch.actionDate) : undefined))
+      isCalled || !method
+        ? undefined
+        : (refusalOfMethod(gateway, method) ??
+          (needsMandates ? mandateProblem(needsMandates, method, use.lastUsedOn, batch.actionDate) : undefined))
     if (!method || refusal) {
       const gone = `payment method ${line.paymentMethodId} is gone.`
       refused.push({ paymentId: line.id, reason: refusal?.message ?? gone })
@@ -130,6 +133,7 @@ function lineToBuild(envelope: Envelope, account: AccountId, line: LineFacts, me
     bic,
     mandateReference,
     mandateDate: mandateDate as IsoDate | null,
+    token: method.gatewayToken,
     address: addressOf(line),
     isCompany: line.isCompany,
     signedHere: signedHere(line),

@@ -10,7 +10,7 @@ export interface MethodFacts {
   customerId: CustomerId
   kind: MethodKind
   isRejected: boolean
-  /** Of a card: the gateway that keeps it, and the gateway's name of it, which never leaves the service. */
+  /** Of a card, and of an account that its gateway keeps: that gateway, and the gateway's name of it, which never leaves the service. */
   gatewayId: Id | null
   gatewayToken: string | null
   /** Of a sepa account: its mandate, as far as it is known. */

@@ -21,8 +21,12 @@ export const fitsWay = (way: CollectionMethod, kind: MethodKind): boolean =>
 export const takes = (gateway: Gateway, kind: MethodKind, currency: string): boolean =>
   isChosen(gateway) && kindsOf(gateway).includes(kind) && currenciesOf(gateway).includes(currency)
 
+/** Returns whether a gateway can debit a method as far as its keeping goes: one that keeps accounts itself takes those alone. */
+const keepsIt = ({ kind, gatewayToken }: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean =>
+  kind === 'credit_card' || (gatewayToken !== null) === (gatewayFactsOf(type).keepsAccounts ?? false)
+
 /**
- * Returns the gateway by which a method is debited where none is named. Rule: a card's own gateway; for bank accounts the customer's, else
+ * Returns the gateway by which a method is debited where none is named. Rule: that which keeps a card or account; for other bank accounts the customer's, else
  * the account's first choice for the kind; undefined where it is not ready or does not take kind or currency.
  */
 export function gatewayFor(
@@ -31,10 +35,11 @@ export function gatewayFor(
   customerGatewayId: Id | null,
   currency: string,
 ): Gateway | undefined {
-  const wantedId = method.kind === 'credit_card' ? method.gatewayId : customerGatewayId
-  const own = gateways.find(({ id }) => id === wantedId)
+  const wantedId = method.gatewayId ?? customerGatewayId
+  const fitting = gateways.filter((gateway) => keepsIt(method, gateway))
+  const own = fitting.find(({ id }) => id === wantedId)
   if (own && takes(own, method.kind, currency)) return own
-  return method.kind === 'credit_card' ? undefined : primaryGateway(gateways, method.kind, currency)
+  return isWithCard(method) ? undefined : primaryGateway(fitting, method.kind, currency)
 }
 
 /**
@@ -43,7 +48,7 @@ export function gatewayFor(
  */
 export function isUsable(method: MethodFacts, { type }: Pick<Gateway, 'type'>): boolean {
   const { batches, needsMandates } = gatewayFactsOf(type)
-  if (method.isRejected) return false
+  if (method.isRejected || !keepsIt(method, { type })) return false
   if (method.kind === 'credit_card') return true
   return (
     batches !== undefined &&
@@ -52,7 +57,7 @@ export function isUsable(method: MethodFacts, { type }: Pick<Gateway, 'type'>): 
 }
 
 /** Returns whether a method brings its gateway with it: a gateway named beside a card that is only the primary one chooses nothing. */
-export const isWithCard = ({ kind }: MethodFacts): boolean => kind === 'credit_card'
+export const isWithCard = ({ gatewayId }: MethodFacts): boolean => gatewayId !== null
 
 /** Returns what stands against collecting by a method through a gateway now; null where nothing does. */
 export function misfitOf(gateway: Gateway, method: MethodFacts, currency: string): Problem | null {
@@ -61,7 +66,9 @@ export function misfitOf(gateway: Gateway, method: MethodFacts, currency: string
   if (!isChosen(gateway))
     return refused('gateway_inactive', `Gateway ${id} is not active; switch it on or name another.`)
   if (method.gatewayId !== null && method.gatewayId !== id)
-    return refused('gateway_of_card', `Payment method ${method.id} is a card that gateway ${method.gatewayId} keeps.`)
+    return refused('gateway_of_card', `Payment method ${method.id} is kept by gateway ${method.gatewayId}.`)
+  if (!keepsIt(method, gateway))
+    return refused('gateway_keeps_accounts', `Gateway ${id} debits only accounts that it keeps itself.`)
   if (!kindsOf(gateway).includes(method.kind))
     return refused('gateway_kind', `Gateway ${id} does not take payment methods of the kind ${method.kind}.`)
   if (!currenciesOf(gateway).includes(currency))

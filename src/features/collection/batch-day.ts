@@ -49,7 +49,8 @@ async function listWaiting(deps: GatewayDeps, db: Queryable, account: AccountId)
   return batches.flatMap((batch) => {
     const gateway = gateways.get(batch.gatewayId)
     if (!gateway) return []
-    const isAutoSubmitted = adapterOf(deps, account, gateway).settings['AutoSubmit'] === true
+    const { adapter, settings } = adapterOf(deps, account, gateway)
+    const isAutoSubmitted = (settings['AutoSubmit'] ?? adapter.submitsByItself) === true
     return [{ ...batch, gateway, days: daysOfBatches(deps, account, gateway), isAutoSubmitted }]
   })
 }

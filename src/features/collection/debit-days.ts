@@ -1,5 +1,6 @@
 import type { DebitDays } from '../../engine/collection/dunning.ts'
 import type { RequestContext } from '../../kernel/context.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import type { MethodKind } from '../../kernel/rails.ts'
 import { isDebit, type Way } from '../collection-terms/way.ts'
 import { adapterOf, daysOfBatches, type GatewayDeps } from '../gateways/call.ts'
@@ -26,7 +27,14 @@ export function daysOfGateway(
   const { PreNotificationDays, RetryNoticeDays } = adapterOf(deps, account.id, gateway).settings
   const first = typeof PreNotificationDays === 'number' ? PreNotificationDays : NOTICE_DAYS
   const retry = typeof RetryNoticeDays === 'number' ? RetryNoticeDays : first
-  return { ...days, now: moment.now, timeZone: account.timeZone, notice: kind === 'sepa' ? { first, retry } : null }
+  const isOurs = kind === 'sepa' && !isAnnouncedThere(deps, account.id, gateway)
+  return { ...days, now: moment.now, timeZone: account.timeZone, notice: isOurs ? { first, retry } : null }
+}
+
+/** Returns whether a gateway announces debits to their payers itself, so that no mail and no notice days are ours. */
+export function isAnnouncedThere(deps: GatewayDeps, account: AccountId, gateway: Gateway): boolean {
+  const { adapter, settings } = adapterOf(deps, account, gateway)
+  return adapter.keepsAccounts === true && settings['Notices'] !== 'service'
 }
 
 /** Makes a lookup of debit days that opens the Settings of each gateway once. */

@@ -61,7 +61,9 @@ export async function beginLine(
   if (!invoice) return undefined
   const { currency, customerId } = invoice
   const batch = await openBatchFor(tx, context, way.gateway, { currency, actionDate: on })
-  const isAnnounced = way.method.kind === 'sepa' && Boolean((await findMailedCustomer(tx, customerId))?.email)
+  // A gateway that keeps accounts may announce debits itself: only its Settings show who does, and whoever opens them notes the day.
+  const mayAnnounce = way.method.kind === 'sepa' && !gatewayFactsOf(way.gateway.type).keepsAccounts
+  const isAnnounced = mayAnnounce && Boolean((await findMailedCustomer(tx, customerId))?.email)
   const { method } = way
   const line = { customerId, method, invoice, ref: refOfInvoice(invoice.number), announcedOn: isAnnounced ? on : null }
   const payment = await addServiceLine(tx, context, batch, line)

@@ -6,12 +6,14 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { updateAnnounced } from '../batches/waiting-queries.ts'
 import { customerNameOf } from '../../kernel/customer-name.ts'
 import { adapterOf, type GatewayDeps } from '../gateways/call.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { recordInvoice, rereadInvoice } from '../invoices/manual.ts'
 import { updateNextTry } from '../invoices/state-queries.ts'
 import { collectionMail, DEBIT_NOTICE } from '../outbox/collection-templates.ts'
 import { queueDocumentMails } from '../outbox/mail.ts'
 import { findMethod } from '../payment-methods/queries.ts'
+import { isAnnouncedThere } from './debit-days.ts'
 import type { MadeLine } from './lines.ts'
 import { findMailedCustomer, listLineTries } from './try-queries.ts'
 
@@ -83,8 +85,11 @@ export async function announceLines(
   const ofSepa = lines.filter(({ way }) => way.method.kind === 'sepa')
   for (const [, ofGateway] of groupBy(ofSepa, ({ way }) => way.gateway.id)) {
     const [{ way }] = ofGateway as [MadeLine]
+    if (isAnnouncedThere(deps, tx.account, way.gateway)) continue
     const debits = ofGateway.map((line) => ({ ...line, paymentMethodId: line.way.method.id }))
-    await announceDebits(tx, context, customerId, debits, creditorOf(deps, tx.account, way.gateway))
+    const isAnnounced = await announceDebits(tx, context, customerId, debits, creditorOf(deps, tx.account, way.gateway))
+    if (!isAnnounced || !gatewayFactsOf(way.gateway.type).keepsAccounts) continue
+    for (const { paymentId, actionDate } of ofGateway) await updateAnnounced(tx, [paymentId], actionDate)
   }
 }
 
@@ -97,6 +102,7 @@ export async function announceMoved(
 ): Promise<void> {
   const tries = await listLineTries(tx, batchId)
   for (const { invoice } of tries) updateNextTry(tx, invoice.id, actionDate, true)
+  if (isAnnouncedThere(deps, tx.account, gateway)) return
   const creditor = creditorOf(deps, tx.account, gateway)
   const debits = tries.filter(({ kind }) => kind === 'sepa').map((t) => ({ ...t, actionDate }))
   for (const [customerId, ofCustomer] of groupBy(debits, (one) => one.customerId)) {

@@ -24,7 +24,7 @@ import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { nameOfAnswer, readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
 import { isPending } from '../money/rules.ts'
-import { type OnCardLost, rejectLost, renewCards } from '../payment-methods/renew.ts'
+import { type OnCardLost, rejectLost, renewAccounts, renewCards } from '../payment-methods/renew.ts'
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
@@ -274,10 +274,10 @@ async function cardReported(
 ): Promise<Verdict> {
   const answer = await ask(deps, context, gateway, (adapter, call) => adapter.askStored?.(call, token))
   if (isUnanswered(answer)) return WAITS
-  const found = await deps.db.transaction(context.account.id, (tx) =>
-    answer.kind === 'stored'
-      ? renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer)
-      : rejectLost(tx, context, gateway.id, token, deps.onCardLost),
-  )
-  return found > 0 ? APPLIED : refused('The gateway reports a card of which no payment method is kept.')
+  const found = await deps.db.transaction(context.account.id, (tx) => {
+    if (answer.kind === 'stored') return renewCards(tx, context, gateway.id, token, answer, afterMethodOfCustomer)
+    if (answer.kind === 'account') return renewAccounts(tx, context, gateway.id, token, answer, afterMethodOfCustomer)
+    return rejectLost(tx, context, gateway.id, token, deps.onCardLost)
+  })
+  return found > 0 ? APPLIED : refused('The gateway reports a card or account of which no payment method is kept.')
 }

@@ -106,7 +106,7 @@ test('of the card of another account nothing is kept, and a method that is gone 
   await workAt(service, one.client)
   expect(await keptReports(service, one.client)).toMatchObject([
     { externalId: 'sandbox-4', reason: null },
-    { externalId: 'own', reason: 'The gateway reports a card of which no payment method is kept.' },
+    { externalId: 'own', reason: 'The gateway reports a card or account of which no payment method is kept.' },
   ])
   expect(await other.updates()).toEqual([])
 })

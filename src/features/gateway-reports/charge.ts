@@ -6,7 +6,7 @@ import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { LinesOfService } from '../batches/hooks.ts'
 import { findLine } from '../batches/line-queries.ts'
-import { applyLineResult, type LineResult, noteReturned } from '../batches/results.ts'
+import { applyLineResult, type LineResult, moveLineTo, noteReturned } from '../batches/results.ts'
 import { findCustomer } from '../customers/queries.ts'
 import { mismatchIn, recordMismatch } from '../gateways/actions.ts'
 import type { KnownCharge } from '../gateways/charge-queries.ts'
@@ -52,7 +52,12 @@ export async function applyCharge(
   const begun = await loadPayment(tx, tx.account, paymentId)
   assert(begun, `payment ${paymentId} exists`)
   const charge = isPending(begun) ? await withResult(tx, context, begun, outcome, linesOfService) : begun
-  if (isPending(charge)) return WAITS
+  if (isPending(charge)) {
+    if (asked.kind !== 'line' || outcome.kind !== 'pending') return WAITS
+    // A debit takes days: it is asked about every day from its own on.
+    if (outcome.debitOn !== undefined) await moveLineTo(tx, context, paymentId, outcome.debitOn)
+    return APPLIED
+  }
   const applied = await listAppliedChanges(tx, gatewayId, chargeId)
   const applying: Applying = { gatewayId, chargeId, charge, applied }
   if (outcome.kind !== 'succeeded') {

@@ -14,6 +14,7 @@ import type { GatewayType } from '../gateways/facts.ts'
 import { claimPoll, findGateway, type Gateway, listAllGateways, noteCursor } from '../gateways/queries.ts'
 import { isReady } from '../gateways/rules.ts'
 import { listGatewaysToPoll } from './queries.ts'
+import { askAboutDebits } from './debits.ts'
 import { keepReports } from './receive.ts'
 
 /** Asks gateways for their reports: no address of this service need be open to them, and requests of theirs only make it faster. */
@@ -88,6 +89,7 @@ export async function pollGateway(
   const isAsked = isReady(gateway)
   const from = await db.transaction(account.id, (tx) => claimPoll(tx, id, { isNow, isReady: isAsked }))
   if (!from || !isAsked) return
+  if (account.clockAt === null) await askAboutDebits(deps, account, moment, id)
   let { cursor } = from
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
     const listed = await look(deps, account, moment, gateway, { ...from, cursor })

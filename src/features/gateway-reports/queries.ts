@@ -1,8 +1,8 @@
-import type { Instant } from '../../kernel/calendar.ts'
+import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { CLAIMED, IS_FREE, leasedRows, LET_GO } from '../../platform/database/leased.ts'
-import { arrayLiteral, column, fragment, sql } from '../../platform/database/sql.ts'
+import { arrayLiteral, column, fragment, NOTHING, sql } from '../../platform/database/sql.ts'
 import type { ChargeChange, GatewayReport } from '../gateways/contract.ts'
 
 /** Finds whose gateway a token names, of all accounts. */
@@ -76,6 +76,17 @@ export const listKnownTokens = (db: Queryable, account: AccountId, gatewayId: Id
   db.values<string>(sql`
     select gateway_token as "token" from payment_methods
      where account_id = ${account} and gateway_id = ${gatewayId} and gateway_token = any(${arrayLiteral(tokens)}::text[])`)
+
+/** Lists the debits without a result of batches that went to gateways of some types, for a day at the latest; null: for any. */
+export const listOpenDebits = (db: Queryable, account: AccountId, types: readonly string[], until: IsoDate | null) =>
+  db.rows<{ id: Id; nonce: string | null; gatewayId: Id; actionDate: IsoDate }>(sql`
+    select l.payment_id as "id", l.nonce, b.gateway_id as "gatewayId", b.action_date as "actionDate"
+      from payment_batches b
+      join gateways g on g.account_id = ${account} and g.gateway_id = b.gateway_id and g.type = any(${arrayLiteral(types)}::text[])
+      join batch_lines l on l.account_id = ${account} and l.batch_id = b.batch_id
+     where b.account_id = ${account} and b.state = 'submitted' and l.result is null
+       ${until === null ? NOTHING : fragment`and b.action_date <= ${until}`}
+     order by l.payment_id`)
 
 /** Lists gateways of some types whose reports were not asked for in the last five minutes, of all accounts that follow real time. */
 export const listGatewaysToPoll = (db: Queryable, types: readonly string[]) =>

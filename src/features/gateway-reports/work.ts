@@ -1,3 +1,4 @@
+import { earliest } from '../../kernel/calendar.ts'
 import { momentOf, type Account, type Moment } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
@@ -21,6 +22,7 @@ import {
   reports,
 } from './queries.ts'
 import { type Verdict, WAITS } from './rules.ts'
+import { askAboutDebits, nextDebitDay } from './debits.ts'
 import { sendSandboxReports } from './sandbox-sender.ts'
 
 /** The work on reports: by duties for accounts that follow real time, and for one whose clock is moved by whoever moves it. */
@@ -117,6 +119,7 @@ const A_LOOK = 100
 /** Sends what the sandbox of an account has to report by a moment, and applies every report, also one that has to wait for real time to pass. */
 export async function workReports(deps: ReportDeps, account: Account, moment: Moment): Promise<void> {
   await sendSandboxReports(deps, account, moment)
+  if (account.clockAt !== null) await askAboutDebits(deps, account, moment)
   let after = 0n
   for (;;) {
     const waiting = await listUnfinished(deps.db.reader(account.id), account.id, after, A_LOOK)
@@ -130,7 +133,7 @@ export async function workReports(deps: ReportDeps, account: Account, moment: Mo
 /** Makes the part that reports have in the days of a moved clock. Whoever moves it holds it, so no lease is asked for. */
 export const reportsOfDay = (deps: Omit<ReportDeps, 'db'>): AfterDay => ({
   findAfter: async (db, account, day, until) => {
-    const next = await nextReportDay(db, account, day)
+    const next = earliest(await nextReportDay(db, account, day), await nextDebitDay(deps.adapters, db, account, day))
     return next !== null && next <= until ? next : null
   },
   work: async (db, account, moment) => {

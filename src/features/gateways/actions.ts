@@ -18,6 +18,7 @@ import {
   endHold,
   findGateway,
   type Gateway,
+  type GatewayInput,
   gatewayUses,
   hasMandates,
   beginHold,
@@ -147,6 +148,7 @@ export async function editGateway(
   if (body.GatewayType != null && body.GatewayType !== present.type)
     throw conflict('gateway_type_fixed', `The GatewayType stays ${present.type}; add another gateway.`, 'GatewayType')
   const input = gatewayFromWire(body, present.type, present)
+  refuseOtherScheme(present, input)
   const stored = body.Settings
     ? await editedSettings(tx, envelope, present, body.Settings, asked)
     : { ...present, isNewKey: false }
@@ -157,6 +159,16 @@ export async function editGateway(
   await replacePrimaries(tx, tx.account, present.id, kinds)
   if (isAcceptedAgain) await recorded(tx, context, 'gateway.accepted', present.id)
   return recorded(tx, context, 'gateway.updated', present.id)
+}
+
+/** Throws a conflict where the one currency of a gateway would change: what it keeps is of its scheme. */
+function refuseOtherScheme({ type, currencies: before }: Gateway, { currencies }: GatewayInput): void {
+  if (!gatewayFactsOf(type).schemes || currencies?.[0] === before?.[0]) return
+  throw conflict(
+    'currency_fixed',
+    `The currency stays ${before?.[0]}; add another gateway for ${currencies?.[0]}.`,
+    'CurrencyCodes',
+  )
 }
 
 /** Merges Settings into those of a gateway. Throws a conflict where mandates were signed for one that would change, or cards are stored under another key. */

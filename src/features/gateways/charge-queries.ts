@@ -14,7 +14,7 @@ export interface KnownCharge {
   kind: 'try' | 'line' | 'sale' | 'payment'
   gatewayId: Id
   nonce: string | null
-  /** Of the stored card, where it is known. */
+  /** Of the stored card or account, where it is known. */
   token: string | null
   amountMinor: bigint
   currency: string
@@ -31,8 +31,9 @@ export const findKnownCharge = (db: Queryable, account: AccountId, gatewayId: Id
       left join payment_methods m on m.account_id = ${account} and m.payment_method_id = t.payment_method_id
      where t.account_id = ${account} and t.payment_id = ${id} and t.gateway_id = ${gatewayId} and not t.is_line
      union all
-    select l.payment_id, 'line', p.gateway_id, l.nonce, null, p.amount_minor, p.currency, l.gateway_reference, null
+    select l.payment_id, 'line', p.gateway_id, l.nonce, m.gateway_token, p.amount_minor, p.currency, l.gateway_reference, l.sent_at
       from batch_lines l join payments p on p.account_id = ${account} and p.payment_id = l.payment_id
+      left join payment_methods m on m.account_id = ${account} and m.payment_method_id = l.payment_method_id
      where l.account_id = ${account} and l.payment_id = ${id} and p.gateway_id = ${gatewayId}
      union all
     select s.charge_id, 'sale', s.gateway_id, s.nonce, s.gateway_token, s.amount_minor, s.currency,

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import type { Problems } from '../../kernel/fault.ts'
+import { sentenceList } from '../../kernel/text.ts'
 import type { GatewayFacts } from './facts.ts'
 import { checkGatewaySettings, mergedSettings, type SentSettings } from './settings.ts'
 import type { GatewayBody } from './wire.ts'
@@ -29,6 +30,27 @@ export function checkGateway(
   const settings = mergedSettings(facts, present, body.Settings)
   checkGatewaySettings(facts, settings, timeZone, problems)
   checkKeys(facts, settings, mode, problems)
+}
+
+/** Notes what is wrong with the currency of a gateway whose type debits accounts in one of some. */
+export function checkScheme(
+  { type, schemes }: GatewayFacts,
+  { CurrencyCodes: codes, DebitMethods: methods }: Partial<GatewayBody>,
+  isNew: boolean,
+  problems: Problems,
+): void {
+  if (!schemes || (codes === undefined && !isNew)) return
+  const known = Object.keys(schemes)
+  const [code = ''] = codes ?? []
+  if (codes?.length !== 1 || !known.includes(code))
+    return problems.add(
+      'currency_unfit',
+      'CurrencyCodes',
+      `A gateway of type ${type} has one currency: ${sentenceList(known, 'or')}. Add another gateway for another one.`,
+    )
+  const other = methods?.find((method) => method !== schemes[code]?.method)
+  if (other !== undefined)
+    problems.add('debit_method_unfit', 'DebitMethods', `A gateway of type ${type} does not take ${other} in ${code}.`)
 }
 
 /** Notes keys that are missing, and those of the other mode, which are never repeated. */

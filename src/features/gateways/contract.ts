@@ -139,7 +139,7 @@ export interface ChargeState {
 /** A charge as it was or is asked for. */
 export interface AskedCharge {
   reference: string
-  /** Of the stored card; null of a debit, which no token stands for, and where the card is known no more. */
+  /** Of the stored card or account; null of a debit that no token stands for, and where the card is known no more. */
   token: string | null
   /** In minor units of the currency, over 0. */
   amountMinor: bigint

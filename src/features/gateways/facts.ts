@@ -13,8 +13,6 @@ import { STRIPE_SETTINGS } from './stripe-settings.ts'
 
 /** The types of gateways that are built, as callers write them. */
 export const GATEWAY_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe', 'gocardless'] as const
-/** Those that a caller can add. */
-export const OFFERED_TYPES = ['sandbox', 'manual', 'sepa-file', 'ach-file', 'stripe'] as const
 export type GatewayType = (typeof GATEWAY_TYPES)[number]
 
 /**

@@ -22,6 +22,8 @@ import { record, textIn, wholeIn } from './stripe-objects.ts'
 /** Debits at GoCardless: each line of a batch is a payment of its own, made once by its key. */
 
 const DESCRIPTION_MAX = 100
+/** Requests of a portion that are under way at a time. */
+const AT_ONCE = 8
 
 /** So long after it was sent a payment that GoCardless does not list was never made. */
 const ARRIVES_MS = 10 * 60_000
@@ -140,11 +142,16 @@ export function gocardlessPayments(api: GoCardlessApi, { realNow }: { realNow: (
   return {
     buildBatch: async (): Promise<Built> => ({ kind: 'built', file: null }),
     submitLines: async (call: GatewayCall, batch: BatchToBuild): Promise<LinesAnswered> => {
-      const outcomes = await Promise.all(
-        batch.lines.map(async (line) => [line.paymentId, await submitLine(call, batch, line)] as const),
-      )
-      const refused = outcomes.flatMap(([, one]) => (one.kind === 'not_sent' && one.refused ? [one.refused] : []))[0]
-      return { kind: 'answered', outcomes: new Map<Id, LineOutcome>(outcomes), ...(refused && { refused }) }
+      const outcomes = new Map<Id, LineOutcome>()
+      for (let at = 0; at < batch.lines.length; at += AT_ONCE)
+        await Promise.all(
+          batch.lines.slice(at, at + AT_ONCE).map(async (line) => {
+            outcomes.set(line.paymentId, await submitLine(call, batch, line))
+          }),
+        )
+      const all = [...outcomes.values()]
+      const refused = all.flatMap((one) => (one.kind === 'not_sent' && one.refused ? [one.refused] : []))[0]
+      return { kind: 'answered', outcomes, ...(refused && { refused }) }
     },
     askCharge,
   }

@@ -7,7 +7,7 @@ const SECRET_MAX = 255
 /** An old secret and its successor. */
 const SECRETS_MAX = 2
 
-/** Tells payers of their debits: the gateway, or this service by its own mails. */
+/** Who announces debits to their payers: the gateway, or this service by its own mails. */
 export const NOTICES = ['gateway', 'service'] as const
 
 export const GOCARDLESS_SETTINGS = {

@@ -62,7 +62,7 @@ export async function askAboutKey(
   const token = await findNewestToken(db, context.account.id, present.id)
   if (token === undefined) return { ...accepted, isSame: 'unprovable' }
   const card = await ask(merged, async (adapter, call) => (await adapter.askStored?.(call, token)) ?? NO_ANSWER)
-  const isSame = card.kind === 'stored' ? 'yes' : card.kind === 'none' ? 'no' : 'unanswered'
+  const isSame = card.kind === 'stored' || card.kind === 'account' ? 'yes' : card.kind === 'none' ? 'no' : 'unanswered'
   return { ...accepted, account: account ?? (isSame === 'yes' ? known : null), isSame }
 }
 

@@ -7,7 +7,7 @@ import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { addGateway, editGateway, removeGateway, returnRatesOf } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
-import { checkGateway } from './check-body.ts'
+import { checkGateway, checkScheme } from './check-body.ts'
 import { gatewayFactsOf } from './facts.ts'
 import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
@@ -80,14 +80,12 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     body: GatewayIn,
     success: { status: 201, schema: gatewayShape.schema },
     refusals: { 409: 'The account cannot have a gateway of this type, or has it from its beginning' },
-    references: async (_tx, { account }, { body }, problems) =>
-      checkGateway(
-        body.GatewayType === undefined ? undefined : gatewayFactsOf(body.GatewayType),
-        { ...body, Settings: body.Settings ?? {} },
-        {},
-        account,
-        problems,
-      ),
+    references: async (_tx, { account }, { body }, problems) => {
+      if (body.GatewayType === undefined) return
+      const facts = gatewayFactsOf(body.GatewayType)
+      checkGateway(facts, { ...body, Settings: body.Settings ?? {} }, {}, account, problems)
+      checkScheme(facts, body, true, problems)
+    },
     prepare: (db, context, { body }) => askAboutSettings(deps, db, context, body),
     write: async (tx, context, { body }, _record, _found, asked) => {
       const gateway = await addGateway(tx, context, deps.envelope, body, asked)
@@ -107,6 +105,7 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
     references: async (tx, { account }, { body }, problems, present) => {
       const settings = body.Settings ? openSettings(deps.envelope, tx.account, present) : {}
       checkGateway(gatewayFactsOf(present.type), body, settings, account, problems)
+      checkScheme(gatewayFactsOf(present.type), body, false, problems)
     },
     prepare: async (db, context, { params, body }) =>
       body.Settings

@@ -17,7 +17,7 @@ import {
   word,
 } from '../../platform/wire/read.ts'
 import { orNull, outFlag, outId, outList, outText, outWord } from '../../platform/wire/write.ts'
-import { gatewayFactsOf, type GatewayType, OFFERED_TYPES } from './facts.ts'
+import { GATEWAY_TYPES, gatewayFactsOf, type GatewayType } from './facts.ts'
 import { type Gateway, type GatewayInput, HOLD_REASONS } from './queries.ts'
 import { currenciesOf, isEnabled, kindsOf } from './rules.ts'
 
@@ -32,8 +32,8 @@ export const gatewayShape = recordShape<Gateway>()('Gateway', {
   GatewayName: [outText('The name of the gateway.'), ({ name }) => name],
   FriendlyName: [outText('The name of the gateway for those who work with it.'), ({ friendlyName }) => friendlyName],
   GatewayType: [
-    outWord(OFFERED_TYPES, 'The kind of gateway; it decides which Settings there are.'),
-    ({ type }) => type as (typeof OFFERED_TYPES)[number],
+    outWord(GATEWAY_TYPES, 'The kind of gateway; it decides which Settings there are.'),
+    ({ type }) => type,
   ],
   isActive: [outFlag('Whether the gateway is used for what is collected from now on.'), ({ isActive }) => isActive],
   isTestMode: [
@@ -134,12 +134,12 @@ const computed = [
 ]
 
 const newInputs = {
-  GatewayType: required(word(OFFERED_TYPES), 'The kind of gateway; it decides which Settings there are.'),
+  GatewayType: required(word(GATEWAY_TYPES), 'The kind of gateway; it decides which Settings there are.'),
   ...inputs,
 }
 const editInputs = {
   GatewayType: optional(
-    word(OFFERED_TYPES),
+    word(GATEWAY_TYPES),
     'The kind of gateway; it decides which Settings there are.',
     LEFT_OUT.kept,
   ),

@@ -6,6 +6,7 @@ import { sentenceList } from '../../kernel/text.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { recordChange } from '../events/record.ts'
+import type { StoredAccount } from '../gateways/contract.ts'
 import type { CheckedAccount } from './checks.ts'
 import { giveMandateMails } from '../outbox/queries.ts'
 import type { FittingMandate } from './types.ts'
@@ -91,9 +92,25 @@ export async function addMethod(
 
 const placeOf = (row: Id) => ({ table: 'payment_methods', column: 'number', row })
 
-/** Opens the whole number of a bank account. */
-export const openNumber = (envelope: Envelope, account: AccountId, { id, number }: StoredMethod): string | null =>
-  number === null ? null : envelope.open(account, placeOf(id), number)
+/** Opens the whole number of a bank account; null where its gateway keeps it. */
+export const openNumber = (
+  envelope: Envelope,
+  account: AccountId,
+  { id, number, gatewayToken }: StoredMethod,
+): string | null => (number === null || gatewayToken !== null ? null : envelope.open(account, placeOf(id), number))
+
+/** Makes the fields of an account that a gateway keeps with its mandate. Its number is not here; a sealed empty text stands in its column, which is never null. */
+export const keptAccountFields = (
+  envelope: Envelope,
+  account: AccountId,
+  id: Id,
+  { method: kind, token: gatewayToken, accountHolder, bank, lastFour, mandateReference, mandateDate }: StoredAccount,
+) => ({
+  ...NO_CARD,
+  ...NO_ACCOUNT,
+  ...{ kind, gatewayToken, accountHolder, bank, lastFour, mandateReference, mandateDate },
+  number: envelope.seal(account, placeOf(id), ''),
+})
 
 /** Hashes a number for the account that keeps it, so that it is found again and two accounts cannot be compared. */
 export const numberHash = (
@@ -199,6 +216,11 @@ export async function editBankAccount(
     throw conflict(
       'payment_method_is_card',
       `Payment method ${present.id} is a card; add the bank account as a new one.`,
+    )
+  if (present.gatewayToken !== null)
+    throw conflict(
+      'kept_at_gateway',
+      `The gateway ${present.gatewayId} keeps the account of payment method ${present.id}, so it changes there; only isPrimary changes here, by PUT /v1/paymentmethods/{paymentMethodID}/setprimary.`,
     )
   if (customerId !== present.customerId)
     throw conflict(

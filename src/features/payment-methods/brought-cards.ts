@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../kernel/context.ts'
 import { conflict, Fault, invalid, type Problems } from '../../kernel/fault.ts'
+import type { Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Answer } from '../../platform/http/answer.ts'
 import { type Customer, lockCustomer } from '../customers/queries.ts'
@@ -7,8 +8,8 @@ import { checkCustomerReference } from '../customers/record.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { GatewayAdapter, StoredCard } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
-import { isReady, keyNotAccepted } from '../gateways/rules.ts'
-import { addMethod, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
+import { currenciesOf, isReady, keyNotAccepted, kindsOf } from '../gateways/rules.ts'
+import { addMethod, keptAccountFields, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
 import { noAnswer } from './add-card.ts'
 import { lockToken } from './intent-queries.ts'
 import { drawMethodId, findMethod, listCardsByToken } from './queries.ts'
@@ -70,13 +71,46 @@ export async function bringCard(
   body: GatewayTokenBody,
   gateway: Gateway,
   found: FoundCard,
-  onMethodChanged: OnMethodChanged,
+  { envelope, onMethodChanged }: Pick<GatewayDeps, 'envelope'> & { onMethodChanged: OnMethodChanged },
 ): Promise<Brought | Fault> {
   switch (found.kind) {
     case 'stored':
-      return keepBrought(tx, context, body, gateway, found, onMethodChanged)
+      return keepBrought(
+        tx,
+        context,
+        body,
+        gateway,
+        found.token,
+        async (customer, id) => addMethod(tx, context, id, cardOf(found, body, gateway, customer)),
+        onMethodChanged,
+      )
+    case 'account': {
+      if (!kindsOf(gateway).includes(found.method) || !currenciesOf(gateway).includes(found.currency))
+        return invalid(
+          'token_unfit',
+          `The mandate of this token is for ${found.currency}, which the gateway ${gateway.id} does not debit.`,
+          'Token',
+        )
+      return keepBrought(
+        tx,
+        context,
+        body,
+        gateway,
+        found.token,
+        async (customer, id) =>
+          addMethod(tx, context, id, {
+            ...keptAccountFields(envelope, tx.account, id, found),
+            customerId: customer.id,
+            gatewayId: gateway.id,
+            isPrimary: body.isPrimary ?? false,
+            state: 'verified',
+            isBrought: true,
+          }),
+        onMethodChanged,
+      )
+    }
     case 'none':
-      return invalid('token_unknown', 'The gateway has no card of a customer under this token.', 'Token')
+      return invalid('token_unknown', 'The gateway has nothing of a customer under this token.', 'Token')
     case 'ambiguous':
       return invalid(
         'token_ambiguous',
@@ -95,39 +129,43 @@ async function keepBrought(
   context: RequestContext,
   body: GatewayTokenBody,
   gateway: Gateway,
-  card: StoredCard,
+  gatewayToken: string,
+  add: (customer: Customer, id: Id) => Promise<MethodView>,
   onMethodChanged: OnMethodChanged,
 ): Promise<Brought | Fault> {
   const customer = await lockCustomer(tx, tx.account, body.customerID)
   if (!customer) return invalid('customer_unknown', `This account has no customer ${body.customerID}.`, 'customerID')
-  await lockToken(tx, { gatewayId: gateway.id, gatewayToken: card.token })
-  const kept = await listCardsByToken(tx, tx.account, gateway.id, [card.token])
+  await lockToken(tx, { gatewayId: gateway.id, gatewayToken })
+  const kept = await listCardsByToken(tx, tx.account, gateway.id, [gatewayToken])
   const own = kept.find(({ customerId }) => customerId === customer.id)
   const present = own && (await findMethod(tx, tx.account, own.id))
   if (present) return { method: fullView(present), isNew: false }
   if (kept.length > 0) return tokenOfAnother()
-  const method = await addMethod(tx, context, await drawMethodId(tx), {
-    ...NO_ACCOUNT,
-    customerId: customer.id,
-    kind: 'credit_card',
-    isPrimary: body.isPrimary ?? false,
-    state: 'verified',
-    lastFour: card.lastFour,
-    gatewayId: gateway.id,
-    gatewayToken: card.token,
-    fingerprint: card.fingerprint,
-    cardBrand: card.cardType,
-    ...namesOf(body, card, customer),
-    expiryMonth: card.expiryMonth,
-    expiryYear: card.expiryYear,
-    isBrought: true,
-  })
+  const method = await add(customer, await drawMethodId(tx))
   await onMethodChanged(tx, context, method)
   return { method, isNew: true }
 }
 
 export const tokenOfAnother = (): Fault =>
-  conflict('token_taken', 'Another customer of this account has the card of this token.', 'Token')
+  conflict('token_taken', 'Another customer of this account has the payment method of this token.', 'Token')
+
+/** Returns a card that others stored as a new method of a customer. */
+const cardOf = (card: StoredCard, body: GatewayTokenBody, gateway: Gateway, customer: Customer) => ({
+  ...NO_ACCOUNT,
+  customerId: customer.id,
+  kind: 'credit_card' as const,
+  isPrimary: body.isPrimary ?? false,
+  state: 'verified' as const,
+  lastFour: card.lastFour,
+  gatewayId: gateway.id,
+  gatewayToken: card.token,
+  fingerprint: card.fingerprint,
+  cardBrand: card.cardType,
+  ...namesOf(body, card, customer),
+  expiryMonth: card.expiryMonth,
+  expiryYear: card.expiryYear,
+  isBrought: true as const,
+})
 
 /** Returns the names on a card: those sent, else those of its holder at the gateway, before the last blank and after it, else the customer's. */
 function namesOf(body: GatewayTokenBody, { holderName }: StoredCard, customer: Pick<Customer, 'name' | 'lastName'>) {

@@ -142,10 +142,10 @@ async function finish(
     throw keyNotAccepted({ ...gateway, keyState: 'refused' })
   const write = async (tx: Transaction): Promise<ImportedLine> => {
     const { customerID } = asked.body
-    const brought = await bringCard(tx, context, asked.body, gateway, found, deps.onMethodChanged)
+    const brought = await bringCard(tx, context, asked.body, gateway, found, deps)
     if (brought instanceof Fault) return refusedLine(line, brought)
     const { isNew, method } = brought
-    if (!isDryRun || !isNew || found.kind !== 'stored')
+    if (!isDryRun || !isNew || (found.kind !== 'stored' && found.kind !== 'account'))
       return { line, kind: isNew ? 'stored' : 'already', paymentMethodId: method.id }
     const earlier = seen.get(found.token) ?? null
     if (earlier !== null && earlier !== customerID) return refusedLine(line, tokenOfAnother())

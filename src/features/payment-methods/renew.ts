@@ -3,7 +3,7 @@ import type { AccountId, Id } from '../../kernel/ids.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Envelope } from '../../platform/envelope/envelope.ts'
 import { lockCustomer } from '../customers/queries.ts'
-import type { StoredCard } from '../gateways/contract.ts'
+import type { StoredAccount, StoredCard } from '../gateways/contract.ts'
 import { numberHash, type OnMethodChanged, openNumber, sealedNumber } from './actions.ts'
 import {
   listCardsByToken,
@@ -51,6 +51,43 @@ export async function renewCards(
     await updateCard(tx, { ...method, ...renewed, gatewayToken: card.token })
     await recordMethod(tx, context, 'payment_method.updated', id)
     await onMethodChanged(tx, context, { ...method, ...renewed })
+  }
+  return found.length
+}
+
+/**
+ * Brings the accounts that a gateway keeps under a token, or under that which it has now, to what it has now; one that was rejected is verified again.
+ * Returns how many there are.
+ */
+export async function renewAccounts(
+  tx: Transaction,
+  context: RequestContext,
+  gatewayId: Id,
+  token: string,
+  account: StoredAccount,
+  onMethodChanged: OnMethodChanged,
+): Promise<number> {
+  const found = await listCardsByToken(tx, tx.account, gatewayId, [token, account.token])
+  const { lastFour, accountHolder, bank, mandateReference, mandateDate } = account
+  for (const { id, customerId } of found) {
+    await lockCustomer(tx, tx.account, customerId)
+    const method = await lockMethod(tx, tx.account, id)
+    const isAsKept =
+      method?.gatewayToken === account.token && method.lastFour === lastFour && method.state !== 'rejected'
+    if (method === undefined || isAsKept) continue
+    const renewed = {
+      ...method,
+      lastFour,
+      accountHolder,
+      bank,
+      mandateReference,
+      mandateDate,
+      state: 'verified' as const,
+    }
+    await updateBankAccount(tx, renewed)
+    await updateCard(tx, { ...renewed, gatewayToken: account.token })
+    await recordMethod(tx, context, 'payment_method.updated', id)
+    await onMethodChanged(tx, context, renewed, method.lastFour !== lastFour)
   }
   return found.length
 }
@@ -116,7 +153,12 @@ export async function correctBankAccount(
 /** Follows a card that its gateway keeps no more, its customer locked. */
 export type OnCardLost = (tx: Transaction, context: RequestContext, method: StoredMethod) => Promise<unknown>
 
-/** Rejects the cards whose token a gateway keeps no more: nothing can be charged to them. Returns how many methods have the token. */
+const LOST = {
+  card: 'The gateway does not keep the card any more.',
+  account: 'The mandate of the account has ended at the gateway.',
+} as const
+
+/** Rejects the cards and accounts whose token a gateway keeps no more: nothing can be charged to them. Returns how many methods have the token. */
 export async function rejectLost(
   tx: Transaction,
   context: RequestContext,
@@ -130,8 +172,14 @@ export async function rejectLost(
     const method = await lockMethod(tx, tx.account, id)
     if (method === undefined || method.state === 'rejected') continue
     await updateMethodState(tx, id, 'rejected')
-    await recordMethod(tx, context, 'payment_method.updated', id, 'The gateway does not keep the card any more.')
-    await onCardLost(tx, context, method)
+    await recordMethod(
+      tx,
+      context,
+      'payment_method.updated',
+      id,
+      LOST[method.kind === 'credit_card' ? 'card' : 'account'],
+    )
+    if (method.kind === 'credit_card') await onCardLost(tx, context, method)
   }
   return found.length
 }

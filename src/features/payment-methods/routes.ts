@@ -194,8 +194,7 @@ const broughtCards = (deps: Deps): Operation =>
       return { intent: gateway.id, call: gateway }
     },
     call: (context, { body }, gateway) => findBrought(deps, context, gateway, body),
-    finish: (tx, context, { body }, gateway, found) =>
-      finishBrought(tx, context, body, gateway, found, deps.onMethodChanged),
+    finish: (tx, context, { body }, gateway, found) => finishBrought(tx, context, body, gateway, found, deps),
   })
 
 const checkAccountBody = async (

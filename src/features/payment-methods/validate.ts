@@ -5,6 +5,7 @@ import { type Answer, noContent } from '../../platform/http/answer.ts'
 import { lockCustomer } from '../customers/queries.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
 import { isReady, kindsOf } from '../gateways/rules.ts'
 import { numberHash, type OnMethodChanged } from './actions.ts'
@@ -20,6 +21,8 @@ export function refuseGateway(gateway: Gateway, { kind }: CheckedAccount): void 
   if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, 'gatewayID')
   if (!kindsOf(gateway).includes(kind))
     throw conflict('gateway_unfit', `The gateway ${gateway.id} takes no ${kind} accounts.`, 'gatewayID')
+  if (gatewayFactsOf(gateway.type).keepsAccounts)
+    throw conflict('gateway_unfit', `The gateway ${gateway.id} takes accounts by its own page alone.`, 'gatewayID')
 }
 
 /** Answer of a gateway that has no online check: format and check sums were looked at, and nothing else is known. */
