@@ -3,6 +3,7 @@ import type { FailureReason } from '../../engine/collection/reasons.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { SentDebit } from '../../rails/nacha/repeats.ts'
 import type { AccountId, CustomerId, Id, InvoiceId } from '../../kernel/ids.ts'
+import { instantOf } from '../../kernel/zone.ts'
 import type { OfMany, Queryable, Transaction } from '../../platform/database/database.ts'
 import { bigints, bigintList, dates } from '../../platform/database/columns.ts'
 import { column, fragment, sql } from '../../platform/database/sql.ts'
@@ -104,12 +105,16 @@ export const nameLine = async (tx: Transaction, id: Id, name: string): Promise<s
 }
 
 /** Marks lines as being handed over now, as far as nobody else has since they were read. Returns those that are. */
-export const markLines = (tx: Transaction, rows: readonly Pick<BatchLine, 'id' | 'sentAt'>[]): Promise<Id[]> =>
-  tx.values<Id>(sql`
+export const markLines = (tx: Transaction, lines: readonly Pick<BatchLine, 'id' | 'sentAt'>[]): Promise<Id[]> => {
+  // Moments are read to the millisecond.
+  const rows = lines.map(({ id, sentAt }) => ({ id, sentAt, until: sentAt && instantOf(Date.parse(sentAt) + 1) }))
+  return tx.values<Id>(sql`
     update batch_lines l set sent_at = moment()
-      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'sentAt')}::timestamptz[]) as r (id, at)
+      from unnest(${bigints(rows, 'id')}::bigint[], ${column(rows, 'sentAt')}::timestamptz[], ${column(rows, 'until')}::timestamptz[])
+        as r (id, at, until)
      where l.account_id = ${tx.account} and l.payment_id = r.id
-       and date_trunc('milliseconds', l.sent_at) is not distinct from date_trunc('milliseconds', r.at) returning l.payment_id as "id"`)
+       and (r.at is null and l.sent_at is null or l.sent_at >= r.at and l.sent_at < r.until) returning l.payment_id as "id"`)
+}
 
 /** Writes that lines surely were not handed over. */
 export const unmarkLines = (tx: Transaction, ids: readonly Id[]) =>
