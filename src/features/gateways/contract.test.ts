@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe } from 'vitest'
 import { startTestService } from '../../../test/support/app.ts'
+import { sql } from '../../platform/database/sql.ts'
 import { achFile } from './ach-file.ts'
 import { COMPANY } from './company.testing.ts'
 import { testContract } from './contract.testing.ts'
@@ -29,6 +30,9 @@ describe('the contract of gateways', () => {
     make: () => sandboxAdapter(service.db, keyedHash),
     newCall: callWith({ EventSecret: 'secret of reports' }),
     cards: { approved: '4242424242424242', declined: '4000000000009995', refusedAtStoring: '4000000000000002' },
+    paid: ({ accountId, gatewayId }) =>
+      service.db.reader(accountId).count(sql`
+        select count(*) as "n" from sandbox_charges where account_id = ${accountId} and gateway_id = ${gatewayId} and state = 'succeeded'`),
     signed: (call, reports) => sandboxReport(call, keyedHash, reports, call.now),
     secrets: ['secret of reports'],
   })
