@@ -6,7 +6,7 @@ import { account, json, type Runner } from './shared-options.ts'
 /** The words of the command line about gateways, and about what a failover has lost. */
 
 export function addGateways(program: Command, run: Runner): void {
-  const gateways = program.command('gateway').description('ask gateways, hold and release them')
+  const gateways = program.command('gateway').description('ask gateways, try them out, hold and release them')
   gateways
     .command('hold')
     .description('let no money move through a gateway until it is released')
@@ -32,6 +32,19 @@ export function addGateways(program: Command, run: Runner): void {
           gateway,
           isAnyway: options.anyway === true,
         }),
+      ),
+    )
+  gateways
+    .command('try')
+    .description(
+      'charge, refund and report a card for tests at a gateway of a test account; nothing is written into the books',
+    )
+    .argument('<gateway>', 'its gatewayID', idValue)
+    .addOption(account())
+    .addOption(json())
+    .action((gateway: Id, options: { account?: Id; json?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./gateway-try.ts')).tryGatewayCommand(context, { account: options.account, gateway }),
       ),
     )
   gateways

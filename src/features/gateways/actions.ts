@@ -1,7 +1,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant, IsoDate } from '../../kernel/calendar.ts'
 import type { RequestContext } from '../../kernel/context.ts'
-import { conflict, invalid } from '../../kernel/fault.ts'
+import { conflict, invalid, missing } from '../../kernel/fault.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { dateIn } from '../../kernel/zone.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -196,6 +196,27 @@ async function editedSettings(
       `Settings.${fixed}`,
     )
   return stored
+}
+
+/** Secrets that sign reports: the present one, and the one before, by which some may be under way. */
+const REPORT_SECRETS = 2
+
+/** Puts a secret that signs reports before the one of a gateway until then. */
+export async function keepReportSecret(
+  tx: Transaction,
+  context: RequestContext,
+  envelope: Envelope,
+  { id }: Pick<Gateway, 'id'>,
+  secret: string,
+): Promise<void> {
+  const gateway = await lockGateway(tx, tx.account, id)
+  if (!gateway) throw missing('gateway_unknown', `This account has no gateway ${id}.`)
+  const present = openSettings(envelope, tx.account, gateway)
+  const { WebhookSecrets: before } = present
+  const secrets = [secret, ...(Array.isArray(before) ? before : [])].slice(0, REPORT_SECRETS)
+  const sealed = sealedSettings(envelope, tx.account, gateway, { ...present, WebhookSecrets: secrets })
+  await updateGateway(tx, tx.account, { ...gateway, ...sealed })
+  await recorded(tx, context, 'gateway.updated', id)
 }
 
 /** Deletes a gateway that nothing names. Methods stored there keep it by their foreign key, which is refused as a use. */

@@ -378,6 +378,14 @@ export interface ReportsListed {
   isMore: boolean
 }
 
+/** Step of a trial. */
+export interface TriedStep {
+  what: string
+  isRight: boolean
+  /** The gateway's own names of the requests, for its console. */
+  requests: readonly string[]
+}
+
 export interface GatewayAdapter extends GatewayFacts {
   /** Asks whether the gateway answers and takes the Settings; `account`: the account there that they open, where it is answered. */
   check(call: GatewayCall): Promise<AccountAnswer>
@@ -460,6 +468,23 @@ export interface GatewayAdapter extends GatewayFacts {
     headers: Readonly<Record<string, string | string[] | undefined>>,
     realNow: Instant,
   ): ReportsRead
+  /** Has the gateway report to an address of this service; its secret signs what comes there. Made anew each time. */
+  connect?(
+    call: GatewayCall,
+    url: string,
+  ): Promise<{ kind: 'connected'; name: string; secret: string } | Unknown | NotSent>
+  /** Deletes the addresses of this scope to which the gateway reports, but the one of a name; null: all. */
+  disconnect?(call: GatewayCall, but: string | null): Promise<{ kind: 'disconnected' } | Unknown | NotSent>
+
+  /**
+   * Charges a card of the gateway's own for tests, refunds it and waits for its report, under a scope that is nobody's. Each step is passed on as soon as it is
+   * done.
+   */
+  tryOut?(
+    call: GatewayCall,
+    wish: { currency: string; onStep: (step: TriedStep) => void },
+  ): Promise<{ kind: 'tried'; isRight: boolean }>
+
   /** Lists what the gateway has to report, oldest first, so that nothing is missed where no request of it arrives. */
   listReports?(call: GatewayCall, from: ReportsFrom): Promise<ReportsListed | Unknown | NotSent>
 }

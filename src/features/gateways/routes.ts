@@ -2,12 +2,13 @@ import { introduced } from '../../platform/http/tags.ts'
 import { type RequestContext, writingOf } from '../../kernel/context.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { Problems } from '../../kernel/fault.ts'
-import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { listOperation } from '../../platform/http/list.ts'
-import { type Operation, readOperation, writeOperation } from '../../platform/http/operation.ts'
+import { type Operation, outwardOperation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { addGateway, editGateway, removeGateway, returnRatesOf } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
 import { checkGateway, checkScheme } from './check-body.ts'
+import { connectGateway, disconnectGateway, refusalOf, refuseConnecting, reportAddressOf } from './connect.ts'
 import { gatewayFactsOf } from './facts.ts'
 import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
@@ -20,6 +21,7 @@ import { noContent } from '../../platform/http/answer.ts'
 const tag = introduced('Gateways', 'Payment gateways and banks through which money is collected, with their settings.')
 
 interface Deps extends GatewayDeps {
+  db: Database
   /** Plans the tries of invoices that could not be tried: methods that had no gateway may have one now. */
   onGatewayChanged(tx: Transaction, context: RequestContext): Promise<void>
   /** Follows Settings that may have moved the days of the gateway's batches. */
@@ -117,6 +119,40 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
       await deps.onGatewayChanged(tx, context)
       return noContent(gatewayEtag(gateway))
     },
+  }),
+  outwardOperation({
+    id: 'connectGateway',
+    method: 'PUT',
+    path: '/v1/gateways/{gatewayID}/connect',
+    tag,
+    summary: 'Have a gateway report to this service at once, by an address that is made there',
+    success: { status: 204 },
+    refusals: { 409: 'PUBLIC_URL is no address of https, or the gateway refuses it, or makes no addresses' },
+    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
+    begin: async (_tx, context, _input, gateway) => {
+      refuseConnecting(deps, gateway)
+      // Whoever sends it again makes another address, and has those deleted that were made before.
+      return { intent: gateway.id, call: { gateway, url: reportAddressOf(context, gateway) } }
+    },
+    call: (context, _input, { gateway, url }) => connectGateway(deps, context, gateway, url),
+    finish: async (_tx, _context, _input, { gateway }, ended) => refusalOf(gateway, ended) ?? noContent(),
+  }),
+  outwardOperation({
+    id: 'disconnectGateway',
+    method: 'DELETE',
+    path: '/v1/gateways/{gatewayID}/connect',
+    tag,
+    summary:
+      'Delete the addresses that were made at a gateway for its reports; it is asked every five minutes as before',
+    success: { status: 204 },
+    refusals: { 409: 'The gateway refuses it, or makes no addresses' },
+    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
+    begin: async (_tx, _context, _input, gateway) => {
+      refuseConnecting(deps, gateway)
+      return { intent: gateway.id, call: gateway }
+    },
+    call: (context, _input, gateway) => disconnectGateway(deps, context, gateway),
+    finish: async (_tx, _context, _input, gateway, ended) => refusalOf(gateway, ended) ?? noContent(),
   }),
   writeOperation({
     ...gatewayKind.deleting,

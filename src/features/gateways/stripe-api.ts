@@ -8,7 +8,7 @@ import { record, type StripeObject, textIn } from './stripe-objects.ts'
 
 /** Requests to Stripe: form-encoded, of a fixed version, each under a key of its own. */
 
-const VERSION = '2026-10-28.endive'
+export const VERSION = '2026-10-28.endive'
 const ADDRESS = 'https://api.stripe.com'
 
 export type StripeAnswer =

@@ -72,6 +72,9 @@ const EVENTS: Readonly<Record<string, (whose: Whose, object: StripeObject, data:
     'setup_intent.setup_failed': ofSetup,
   }
 
+/** Types of events that are read, of all that Stripe has. */
+export const EVENT_TYPES_READ = Object.keys(EVENTS)
+
 /** Reads an event; undefined where it is of nothing here. Of its object only what names it is read: the rest has the shape of whichever version. */
 function reportOf(whose: Whose, event: StripeObject): GatewayReport | undefined {
   const id = textIn(event, 'id')
@@ -141,7 +144,7 @@ type Page = { kind: 'page'; events: StripeObject[]; hasMore: boolean } | { kind:
 
 export function stripeReports(api: StripeApi, { realNow }: { realNow: () => number }) {
   async function page(call: GatewayCall, where: Form): Promise<Page> {
-    const types: Form = Object.keys(EVENTS).map((type, at) => [`types[${at}]`, type])
+    const types: Form = EVENT_TYPES_READ.map((type, at) => [`types[${at}]`, type])
     const answer = await api.get(call, ['events'], [...types, ['limit', String(PAGE)], ...where])
     if (answer.kind === 'refused') return { kind: answer.meaning.kind === 'gone' ? 'forgotten' : 'unknown' }
     // Which word Stripe has for a cursor that it has forgotten is not documented.

@@ -1,20 +1,17 @@
 import type { Calling } from './calling.ts'
-import type { AccountAnswer, GatewayAdapter, GatewayCall } from './contract.ts'
+import type { GatewayAdapter, GatewayCall } from './contract.ts'
 import { type GatewayFields, STRIPE } from './facts.ts'
 import { stripeApi } from './stripe-api.ts'
 import { stripeCards } from './stripe-cards.ts'
+import { checkKey } from './stripe-key.ts'
 import { stripeCharges } from './stripe-charges.ts'
-import { type StripeObject, textIn } from './stripe-objects.ts'
+import { stripeConnect } from './stripe-connect.ts'
 import { stripeRefunds } from './stripe-refunds.ts'
 import { readStripeReport, stripeReports } from './stripe-reports.ts'
 import { stripeStoring } from './stripe-storing.ts'
+import { stripeTrial } from './stripe-trial.ts'
 
 /** Cards charged by Stripe (§35): its requests are of this service's own making. */
-
-const accountIn = (object: StripeObject): { account?: string } => {
-  const account = textIn(object, 'id')
-  return /^acct_\w+$/.test(account) ? { account } : {}
-}
 
 /** Makes the card fields of a simulator: its script, frames and answers are all of its one address. */
 function fieldsAt(endpoint: string): GatewayFields {
@@ -29,21 +26,14 @@ export function stripeAdapter(calling: Calling): GatewayAdapter {
   return {
     ...STRIPE,
     ...(endpoint !== undefined && { fields: fieldsAt(endpoint) }),
-    check: async (call: GatewayCall): Promise<AccountAnswer> => {
-      const answer = await api.get(call, ['account'])
-      if (answer.kind === 'ok') return { kind: 'accepted', ...accountIn(answer.object) }
-      if (answer.kind !== 'not_sent') return { kind: 'unknown' }
-      // A restricted key need not be allowed to read its account.
-      if (answer.refused?.by === 'permission') return { kind: 'accepted' }
-      return answer.refused?.by === 'key'
-        ? { kind: 'refused', reason: 'The gateway does not accept SecretKey.' }
-        : { kind: 'not_sent' }
-    },
+    check: (call: GatewayCall) => checkKey(api, call),
     ...stripeCharges(api, { ...calling, askStored: cards.askStored }),
     ...stripeRefunds(api, calling),
     ...cards,
     ...stripeStoring(api),
     ...stripeReports(api, calling),
+    ...stripeConnect(api),
+    ...stripeTrial(calling),
     readReport: readStripeReport,
   }
 }
