@@ -73,7 +73,7 @@ export async function disconnectGateway(
 }
 
 /** Returns the refusal of what a gateway did not do; undefined where it has. */
-export function refusalOf(gateway: Gateway, ended: Ended): Fault | undefined {
+export function refusalOfConnecting(gateway: Gateway, ended: Ended): Fault | undefined {
   if (ended.kind === 'done') return undefined
   if (ended.kind === 'not_sent' && ended.refused) {
     const { refused } = ended

@@ -7,8 +7,13 @@ import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, outwardOperation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { addGateway, editGateway, removeGateway, returnRatesOf } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
+<<<<<<< HEAD
 import { checkGateway, checkScheme } from './check-body.ts'
 import { connectGateway, disconnectGateway, refusalOf, refuseConnecting, reportAddressOf } from './connect.ts'
+=======
+import { checkGateway } from './check-body.ts'
+import { connectGateway, disconnectGateway, refusalOfConnecting, refuseConnecting, reportAddressOf } from './connect.ts'
+>>>>>>> 002431cd (Part the operations of gateways that call one)
 import { gatewayFactsOf } from './facts.ts'
 import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
@@ -46,6 +51,43 @@ async function askAboutSettings(
   const merged = mergedSettings(facts, before, body.Settings ?? {})
   return askAboutKey(deps, db, context, { type, ...(present && { present }), merged })
 }
+
+const connectOperations = (deps: Deps): Operation[] => [
+  outwardOperation({
+    id: 'connectGateway',
+    method: 'PUT',
+    path: '/v1/gateways/{gatewayID}/connect',
+    tag,
+    summary: 'Have a gateway report to this service at once, by an address that is made there',
+    success: { status: 204 },
+    refusals: { 409: 'PUBLIC_URL is no address of https, or the gateway refuses it, or makes no addresses' },
+    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
+    begin: async (_tx, context, _input, gateway) => {
+      refuseConnecting(deps, gateway)
+      // Whoever sends it again makes another address, and has those deleted that were made before.
+      return { intent: gateway.id, call: { gateway, url: reportAddressOf(context, gateway) } }
+    },
+    call: (context, _input, { gateway, url }) => connectGateway(deps, context, gateway, url),
+    finish: async (_tx, _context, _input, { gateway }, ended) => refusalOfConnecting(gateway, ended) ?? noContent(),
+  }),
+  outwardOperation({
+    id: 'disconnectGateway',
+    method: 'DELETE',
+    path: '/v1/gateways/{gatewayID}/connect',
+    tag,
+    summary:
+      'Delete the addresses that were made at a gateway for its reports; it is asked every five minutes as before',
+    success: { status: 204 },
+    refusals: { 409: 'The gateway refuses it, or makes no addresses' },
+    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
+    begin: async (_tx, _context, _input, gateway) => {
+      refuseConnecting(deps, gateway)
+      return { intent: gateway.id, call: gateway }
+    },
+    call: (context, _input, gateway) => disconnectGateway(deps, context, gateway),
+    finish: async (_tx, _context, _input, gateway, ended) => refusalOfConnecting(gateway, ended) ?? noContent(),
+  }),
+]
 
 export const gatewayOperations = (deps: Deps): Operation[] => [
   listOperation({
@@ -120,40 +162,7 @@ export const gatewayOperations = (deps: Deps): Operation[] => [
       return noContent(gatewayEtag(gateway))
     },
   }),
-  outwardOperation({
-    id: 'connectGateway',
-    method: 'PUT',
-    path: '/v1/gateways/{gatewayID}/connect',
-    tag,
-    summary: 'Have a gateway report to this service at once, by an address that is made there',
-    success: { status: 204 },
-    refusals: { 409: 'PUBLIC_URL is no address of https, or the gateway refuses it, or makes no addresses' },
-    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
-    begin: async (_tx, context, _input, gateway) => {
-      refuseConnecting(deps, gateway)
-      // Whoever sends it again makes another address, and has those deleted that were made before.
-      return { intent: gateway.id, call: { gateway, url: reportAddressOf(context, gateway) } }
-    },
-    call: (context, _input, { gateway, url }) => connectGateway(deps, context, gateway, url),
-    finish: async (_tx, _context, _input, { gateway }, ended) => refusalOf(gateway, ended) ?? noContent(),
-  }),
-  outwardOperation({
-    id: 'disconnectGateway',
-    method: 'DELETE',
-    path: '/v1/gateways/{gatewayID}/connect',
-    tag,
-    summary:
-      'Delete the addresses that were made at a gateway for its reports; it is asked every five minutes as before',
-    success: { status: 204 },
-    refusals: { 409: 'The gateway refuses it, or makes no addresses' },
-    record: (tx, context, { params }) => gatewayKind.found(tx, context, params),
-    begin: async (_tx, _context, _input, gateway) => {
-      refuseConnecting(deps, gateway)
-      return { intent: gateway.id, call: gateway }
-    },
-    call: (context, _input, gateway) => disconnectGateway(deps, context, gateway),
-    finish: async (_tx, _context, _input, gateway, ended) => refusalOf(gateway, ended) ?? noContent(),
-  }),
+  ...connectOperations(deps),
   writeOperation({
     ...gatewayKind.deleting,
     id: 'deleteGateway',
