@@ -7,13 +7,8 @@ import { listOperation } from '../../platform/http/list.ts'
 import { type Operation, outwardOperation, readOperation, writeOperation } from '../../platform/http/operation.ts'
 import { addGateway, editGateway, removeGateway, returnRatesOf } from './actions.ts'
 import type { GatewayDeps } from './call.ts'
-<<<<<<< HEAD
 import { checkGateway, checkScheme } from './check-body.ts'
-import { connectGateway, disconnectGateway, refusalOf, refuseConnecting, reportAddressOf } from './connect.ts'
-=======
-import { checkGateway } from './check-body.ts'
 import { connectGateway, disconnectGateway, refusalOfConnecting, refuseConnecting, reportAddressOf } from './connect.ts'
->>>>>>> 002431cd (Part the operations of gateways that call one)
 import { gatewayFactsOf } from './facts.ts'
 import { askAboutKey, type SecretKeyAnswer } from './keys.ts'
 import { countGateways, type Gateway, listGateways } from './queries.ts'
