@@ -4,13 +4,15 @@ import { clientFromEnvironment } from './client.ts'
 
 /**
  * A page of yours with the capture widget on it: begins a session, serves the page on this machine, and makes the card that somebody enters there
- * the payment method of a new customer. No card number ever comes to this program or its page. Start the service, then: npx tsx
- * examples/capture-card.ts, and open the address that it prints. In a test account the card 4242 4242 4242 4242 is taken.
+ * the payment method of a new customer. No card number ever comes to this program or its page; with a gateway of type stripe none comes to the service
+ * either, because the frame shows Stripe's own fields. Start the service, then: npx tsx examples/capture-card.ts, and open the address that it prints. In a
+ * test account the card 4242 4242 4242 4242 is taken.
  */
 
 const api = clientFromEnvironment()
 const { body: gateways } = await api.get('/v1/gateways')
 const { body: account } = await api.get('/v1/account')
+const gateway = gateways.find(({ GatewayType }: { GatewayType: string }) => GatewayType === 'stripe') ?? gateways[0]
 
 /** The page of a shop. The widget tells by events of its container what came of it; the page then asks its own server to go on. */
 const page = (widget: string) => `<!doctype html>
@@ -50,7 +52,7 @@ async function begin(port: number): Promise<void> {
     ExpiresIn: '00:30:00',
     isVaultOnlyOnSuccess: false,
     CurrencyCode: account.CurrencyCode,
-    GatewayToken: gateways[0].GatewayToken,
+    GatewayToken: gateway.GatewayToken,
     AuthDomain: `http://localhost:${port}`,
   })
   session = body

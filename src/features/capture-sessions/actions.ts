@@ -11,8 +11,7 @@ import { amountIn } from '../../platform/wire/amounts.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
 import type { Customer } from '../customers/queries.ts'
 import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
-import { currenciesOf, isReady, kindsOf } from '../gateways/rules.ts'
-import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
+import { currenciesOf, isReady } from '../gateways/rules.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import { addPayment, settlePayment } from '../money/payments.ts'
@@ -21,7 +20,7 @@ import { beginSaleRefund, findSale } from './sale-queries.ts'
 import { type CapturedDeps, keepMethod, openMethod } from './captured.ts'
 import { type CaptureSession, insertSession, noteCompletion, noteGivenBack } from './queries.ts'
 import { recordSession, tokenHash } from './record.ts'
-import { bankKindOf, readSpan, sessionState, soldOf } from './rules.ts'
+import { bankKindOf, kindsOnPages, readSpan, sessionState, soldOf } from './rules.ts'
 import type { SessionBody } from './wire.ts'
 
 /** Changes of sessions by whoever holds a key, each in one transaction. */
@@ -86,8 +85,8 @@ function checkPossible(body: SessionBody, gateway: Gateway): void {
   if (!isReady(gateway)) throw refused('gateway_inactive', `The gateway ${id} is not active.`, 'GatewayToken')
   if (!currenciesOf(gateway).includes(body.CurrencyCode))
     throw refused('currency_unfit', `The gateway ${id} does not take ${body.CurrencyCode}.`, 'CurrencyCode')
-  const kinds = kindsOf(gateway)
-  const takesCards = kinds.includes('credit_card') && takesCardsOnPages(gatewayFactsOf(gateway.type))
+  const kinds = kindsOnPages(gateway)
+  const takesCards = kinds.includes('credit_card')
   if (body.SaleType !== 'VaultOnly' && !takesCards)
     throw refused('gateway_unfit', `The gateway ${id} takes no cards, and a sale is by card.`, 'GatewayToken')
   if (!takesCards && bankKindOf(body.CurrencyCode, kinds) === undefined)

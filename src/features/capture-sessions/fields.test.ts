@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { answerChallenge } from '../../../test/simulators/stripe-intents.ts'
 import { StripeSimulator } from '../../../test/simulators/stripe.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { sql } from '../../platform/database/sql.ts'
 import { keptReports } from '../gateway-reports/reports.testing.ts'
-import type { GatewayAdapter, StoredCard } from '../gateways/contract.ts'
-import { STRIPE } from '../gateways/facts.ts'
 import { beginSession, complete, frameOf, readSession } from './capture.testing.ts'
-import { fieldsSession, HOLDER, leavingOf } from './fields.testing.ts'
+import { fieldsSession, HOLDER, leavingOf, LIVE_CLIENT, LIVE_STRIPE } from './fields.testing.ts'
+import { salesOf } from './sales.testing.ts'
 
 /** Sessions whose card is entered into fields of the gateway's own: this service gets names alone, and asks the gateway what was stored. */
 
@@ -17,6 +17,7 @@ afterAll(async () => {
 })
 const service = await startTestService({ endpoints: { stripe: simulator.address } })
 const { look, remove, letPass } = leavingOf(service)
+const { work } = salesOf(service)
 const begin = (changes?: object) => fieldsSession(service, simulator, changes)
 const SALE = { SaleType: 'VaultSale', Amount: 49 }
 
@@ -34,6 +35,8 @@ describe('the page', () => {
       `default-src 'none'; script-src 'nonce-${nonce}' ${at}; frame-src ${at}; connect-src 'self' ${at}; style-src 'nonce-${nonce}'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors https://shop.example`,
     )
     expect(session.Html).toContain(' data-allows="popups" ')
+    // All that comes from this service, its script included.
+    expect(page.body.length).toBeLessThan(25_000)
     // The key of the gateway was looked at when it was added.
     expect(simulator.sent.slice(before).filter(({ call }) => !call.includes('account'))).toEqual([])
   })
@@ -66,21 +69,9 @@ describe('the page', () => {
 })
 
 describe('a live account', () => {
-  const card: StoredCard = {
-    ...{ fingerprint: null, cardType: 'Visa', lastFour: '4242', expiryMonth: 12, expiryYear: 2031 },
-    ...{ token: 'cus_1/pm_1', holderName: 'Augusta Ada King' },
-  }
-  const client = { publishableKey: 'pk_live_1', clientSecret: 'seti_1_secret_1' }
-  const stripe: GatewayAdapter = {
-    ...STRIPE,
-    check: async () => ({ kind: 'accepted' }),
-    beginStore: async () => ({ kind: 'begun', gatewayReference: 'seti_1', client }),
-    findStored: async () => ({ kind: 'stored', ...card }),
-  }
-
   test('captures cards in the fields of its gateway, and bank accounts by the form of this service', async () => {
     const publicUrl = 'https://pay.example'
-    const live = await startTestService({ publicUrl, adapters: [stripe] })
+    const live = await startTestService({ publicUrl, adapters: [LIVE_STRIPE] })
     const account = await live.newAccount({ mode: 'live', clockAt: null })
     const Settings = { SecretKey: 'sk_live_1', PublishableKey: 'pk_live_1' }
     const added = await account.post('/v1/gateways', { GatewayType: 'stripe', Settings })
@@ -92,7 +83,7 @@ describe('a live account', () => {
     expect(policy.replaceAll(/nonce-[^']+/g, 'nonce')).toMatch(
       `default-src 'none'; script-src 'nonce' ${scripts}; frame-src ${scripts} https://hooks.stripe.com; connect-src 'self' https://api.stripe.com; style-src 'nonce'; img-src 'self' data:; form-action 'self'`,
     )
-    expect((await frame.post({}, '/fields')).json()).toEqual({ client })
+    expect((await frame.post({}, '/fields')).json()).toEqual({ client: LIVE_CLIENT })
     expect((await frame.post(HOLDER)).statusCode).toBe(303)
     expect(await readSession(account, session.SessionToken)).toMatchObject({ State: 'captured' })
 
@@ -214,6 +205,62 @@ describe('a sale', () => {
       expect(await read()).toMatchObject({ State: 'captured' })
     },
   )
+})
+
+describe('a sale that the bank wants confirmed', () => {
+  async function asked() {
+    const begun = await begin(SALE)
+    const { told, enter, frame, setups, stripe } = begun
+    await told('/fields')
+    enter('4000002760003184')
+    answerChallenge(stripe.book, setups()[0]?.id ?? '', true)
+    await frame.post(HOLDER)
+    const [intent] = stripe.book.intents.values()
+    expect(intent?.status).toBe('requires_action')
+    const atBank = (isConfirmed: boolean) => answerChallenge(stripe.book, intent?.id ?? '', isConfirmed)
+    return { ...begun, atBank }
+  }
+
+  test('is confirmed by the script, which gets its facts while that is so, and not while the gateway is held', async () => {
+    const { client, gatewayID, told, frame, read, atBank } = await asked()
+    expect((await frame.get()).body).toContain('Please confirm the payment')
+    const hold = (reason: string | null) =>
+      service.db.transaction(client.id, (tx) =>
+        tx.rows(
+          sql`update gateways set held_for = ${reason}, held_at = moment() where account_id = ${client.id} and gateway_id = ${gatewayID}`,
+        ),
+      )
+    await hold('by_hand')
+    expect((await frame.post({}, '/step')).statusCode).toBe(409)
+    expect((await frame.get()).body).toContain('No payment is taken here at the moment')
+    await hold(null)
+    expect((await told('/step')).body.client.clientSecret).toMatch(/^pi_/)
+    const early = await frame.post({ answer: 'confirmed' }, '/confirm')
+    expect(early.body).toContain('No confirmation has arrived')
+    atBank(true)
+    expect((await told('/step')).body).toEqual({})
+    expect((await frame.post({ answer: 'confirmed' }, '/confirm')).statusCode).toBe(303)
+    expect(await read()).toMatchObject({ State: 'captured' })
+    expect((await told('/step')).body).toEqual({ next: frame.path })
+  })
+
+  test.each([
+    ['found by the report', true, 'captured'],
+    ['found by the report as refused', false, 'captured'],
+    ['ended after 30 minutes', undefined, 'captured'],
+  ])('and whose page was closed is %s', async (_, answer, State) => {
+    const { client, read, reported, atBank, stripe } = await asked()
+    if (answer !== undefined) atBank(answer)
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`
+        update capture_sales set confirm_by = confirm_by - interval '30 minutes', next_ask_at = next_ask_at - interval '30 minutes' where account_id = ${client.id}`),
+    )
+    if (answer === undefined) await work()
+    else await reported()
+    expect(await read()).toMatchObject({ State, transactionID: answer ? expect.stringMatching(/^pi_/) : null })
+    const [intent] = stripe.book.intents.values()
+    expect(intent?.status).toBe(answer ? 'succeeded' : 'canceled')
+  })
 })
 
 describe('left alone', () => {

@@ -8,6 +8,8 @@ import type { TestClient, TestService } from '../../../test/support/app.ts'
 import pino from 'pino'
 import { sql } from '../../platform/database/sql.ts'
 import { removalDuty } from '../payment-methods/removal.ts'
+import type { GatewayAdapter, StoredCard } from '../gateways/contract.ts'
+import { STRIPE } from '../gateways/facts.ts'
 import { beginSession, frameOf, readSession } from './capture.testing.ts'
 import { leftFieldsDuty } from './left-fields.ts'
 
@@ -15,6 +17,24 @@ import { leftFieldsDuty } from './left-fields.ts'
 
 const SECRET = 'whsec_test'
 export const HOLDER = { givenName: 'Ada', familyName: 'Lovelace' }
+
+const LIVE_CARD: StoredCard = {
+  ...{ fingerprint: null, cardType: 'Visa', lastFour: '4242', expiryMonth: 12, expiryYear: 2031 },
+  ...{ token: 'cus_1/pm_1', holderName: 'Augusta Ada King' },
+}
+export const LIVE_CLIENT = { publishableKey: 'pk_live_1', clientSecret: 'seti_1_secret_1' }
+/** A Stripe for live accounts, for which no simulator stands: every card that is entered is stored and charged. */
+export const LIVE_STRIPE: GatewayAdapter = {
+  ...STRIPE,
+  check: async () => ({ kind: 'accepted' }),
+  beginStore: async () => ({ kind: 'begun', gatewayReference: 'seti_1', client: LIVE_CLIENT }),
+  findStored: async () => ({ kind: 'stored', ...LIVE_CARD }),
+  charge: async ({ keep, today: on }) => {
+    await keep('pi_1')
+    return { kind: 'succeeded', gatewayReference: 'pi_1', on }
+  },
+  askCharge: async () => ({ kind: 'unknown' }),
+}
 
 /** Adds a gateway at an account of Stripe of its own to a test account. */
 export async function addStripe(client: TestClient, simulator: StripeSimulator, more: object = {}) {

@@ -4,8 +4,6 @@ import { pageOperation, type PageOperation, type PageRequest, type Shown } from 
 import { formatsOf, languageOf } from '../../platform/locale/format.ts'
 import { html, type Html } from '../../platform/page/html.ts'
 import { fieldsOf } from '../gateways/call.ts'
-import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
-import { kindsOf } from '../gateways/rules.ts'
 import { ACCOUNT_TYPES } from '../payment-methods/wire.ts'
 import { openMethod } from './captured.ts'
 import {
@@ -22,7 +20,7 @@ import {
 } from './form.ts'
 import { fieldsForm, fieldsPage } from './fields.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
-import { bankKindOf, isSaleHeld, sessionState, soldOf, TRIES_MAX } from './rules.ts'
+import { bankKindOf, isSaleHeld, kindsOnPages, sessionState, soldOf, TRIES_MAX } from './rules.ts'
 import { salePage, salePages } from './sale-page.ts'
 import {
   openFields,
@@ -42,8 +40,8 @@ type Way = 'card' | BankKind
 
 /** Returns what may be entered, the usual way first. */
 function waysOf({ session, gateway }: Frame): Way[] {
-  const kinds = kindsOf(gateway)
-  const takesCards = kinds.includes('credit_card') && takesCardsOnPages(gatewayFactsOf(gateway.type))
+  const kinds = kindsOnPages(gateway)
+  const takesCards = kinds.includes('credit_card')
   // Rule: a sale is by card only.
   const account = session.saleType === 'VaultOnly' ? bankKindOf(session.currency, kinds) : undefined
   return [...(takesCards ? (['card'] as const) : []), ...(account === undefined ? [] : [account])]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bankKindOf, giveBackAfter, isSaleHeld, readSpan, sessionState } from './rules.ts'
+import { bankKindOf, giveBackAfter, isSaleHeld, kindsOnPages, readSpan, sessionState } from './rules.ts'
 
 test.each([
   ['00:00:01', 1_000],
@@ -20,6 +20,16 @@ test.each([
   ['VaultSale', null, false],
 ] as const)('a session of %s whose gateway is held for %s takes nothing: %s', (saleType, heldFor, isHeld) => {
   expect(isSaleHeld({ saleType }, { heldFor })).toBe(isHeld)
+})
+
+test.each([
+  ['sandbox', ['credit_card', 'debit_order', 'ach', 'sepa']],
+  ['manual', ['debit_order', 'ach', 'sepa']],
+  ['stripe', ['credit_card']],
+  // It keeps accounts itself: a form of ours is of no use to it.
+  ['gocardless', []],
+] as const)('pages take for a gateway of type %s: %j', (type, kinds) => {
+  expect(kindsOnPages({ type, debitMethods: null, currencies: ['USD'] })).toEqual(kinds)
 })
 
 describe('a session', () => {

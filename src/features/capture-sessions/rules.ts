@@ -1,7 +1,9 @@
 import type { Instant } from '../../kernel/calendar.ts'
 import type { Id } from '../../kernel/ids.ts'
 import { BANK_KINDS, type BankKind, type MethodKind } from '../../kernel/rails.ts'
+import { gatewayFactsOf, takesCardsOnPages } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
+import { kindsOf } from '../gateways/rules.ts'
 import type { CaptureSession, SaleState, SessionSale } from './queries.ts'
 
 /** Rules of sessions: what is captured in a currency, when a session ends, whose money a charge is. */
@@ -97,6 +99,12 @@ export const askAgainSeconds = (asks: number): number => Math.min(60 * 2 ** Math
 
 /** How long a customer has to confirm a charge to their bank; then it is ended at the gateway. */
 export const CONFIRM_SECONDS = 30 * 60
+
+/** Returns the kinds of methods that pages of sessions take for a gateway. Rule: accounts that a gateway keeps itself are none of a form of ours. */
+export const kindsOnPages = (gateway: Pick<Gateway, 'type' | 'debitMethods' | 'currencies'>): MethodKind[] => {
+  const facts = gatewayFactsOf(gateway.type)
+  return kindsOf(gateway).filter((kind) => (kind === 'credit_card' ? takesCardsOnPages(facts) : !facts.keepsAccounts))
+}
 
 /** Returns the kind of bank account that is captured in a currency, as far as a gateway takes it. */
 export function bankKindOf(currency: string, kinds: readonly MethodKind[]): BankKind | undefined {

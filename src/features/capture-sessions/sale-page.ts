@@ -8,6 +8,7 @@ import { askGateway, fieldsOf } from '../gateways/call.ts'
 import { clientStep } from '../payment-methods/card-fields.ts'
 import type { GatewayType } from '../gateways/facts.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
+import { isStopped } from '../gateways/rules.ts'
 import { fieldsPage, stepForm } from './fields.ts'
 import { type Frame, type FrameRequest, inFrame, OF_FRAMES } from './frame.ts'
 import type { SessionSale } from './queries.ts'
@@ -52,6 +53,11 @@ export function salePage(
   const { amountMinor, currency } = found.session
   const toPay = html`<p class="due"><strong>${words.toPay(formatsOf(locale).money(amountMinor, currency))}</strong></p>`
   const fields = fieldsOf(deps, context.account, found.gateway)
+  if (fields && confirmUrl === null && isStopped(found.gateway)) {
+    const content = html`<h1>${words.confirm}</h1>
+      <p role="status">${words.refusals.gateway_held}</p>`
+    return inFrame(found, { title: words.confirm, content }, { error: 'gateway_unavailable' })
+  }
   if (fields && confirmUrl === null) {
     const form = stepForm({ language, fields, path }, { hasBeenThere: isTooEarly, button: words.fields.toBank })
     const content = html`<h1>${words.confirm}</h1>

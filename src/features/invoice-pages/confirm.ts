@@ -8,6 +8,7 @@ import { answerTry, stepOfTry } from '../collection/confirming.ts'
 import type { InvoiceDocument } from '../documents/document.ts'
 import { loadInvoiceDocument } from '../documents/load.ts'
 import { fieldsOf } from '../gateways/call.ts'
+import { isStopped } from '../gateways/rules.ts'
 import type { LinkedInvoice } from './queries.ts'
 import { invoicePageWords } from './words.ts'
 
@@ -32,6 +33,8 @@ export function confirmPage(
   const fields = paying?.confirming && fieldsOf(deps, context.account, paying.confirming.gateway)
   if (!paying || !fields)
     return { title, content: html`<h1>${title}</h1><p role="status">${words.nothingToConfirm}</p>${back}` }
+  if (paying.confirming && isStopped(paying.confirming.gateway))
+    return { title, content: html`<h1>${title}</h1><p role="status">${words.later}</p>${back}` }
   const facts = { language, fields, path, elsewhere: back }
   return {
     title,

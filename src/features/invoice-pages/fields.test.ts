@@ -5,7 +5,7 @@ import { StripeSimulator } from '../../../test/simulators/stripe.ts'
 import { startTestService } from '../../../test/support/app.ts'
 import { onReturn } from '../../duties.ts'
 import { sql } from '../../platform/database/sql.ts'
-import { leavingOf } from '../capture-sessions/fields.testing.ts'
+import { leavingOf, LIVE_CLIENT, LIVE_STRIPE } from '../capture-sessions/fields.testing.ts'
 import { collectionDuty } from '../collection/duty.ts'
 import { payableByFields } from './fields.testing.ts'
 import { fieldsOf, open, ORIGIN, press } from './pages.testing.ts'
@@ -78,6 +78,23 @@ describe('a card that is entered into the fields of the gateway', () => {
     await remove()
     expect(setups().map(({ status }) => status)).toEqual(['succeeded', 'canceled'])
   })
+})
+
+test('a live account takes a card for an invoice, too', async () => {
+  const live = await startTestService({ publicUrl: ORIGIN, adapters: [LIVE_STRIPE] })
+  const client = await live.newAccount({ mode: 'live', clockAt: null })
+  const Settings = { SecretKey: 'sk_live_1', PublishableKey: 'pk_live_1' }
+  await client.post('/v1/gateways', { GatewayType: 'stripe', isPrimary: true, Settings })
+  const { customerID } = (await client.post('/v1/customers', { Name: 'Acme', isCompany: true })).body
+  const { invoiceID } = (await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 50 }] })).body
+  const path = new URL((await client.get(`/v1/invoices/${invoiceID}/link`)).body.Url).pathname
+  const card = /href="(\/p\/[^"/]+)/.exec((await open(live, path)).text)?.[1] ?? ''
+  const page = await open(live, card)
+  expect(page.text).toContain('data-gateway="https://js.stripe.com/endive/stripe.js"')
+  const headers = { origin: ORIGIN, 'content-type': 'application/x-www-form-urlencoded' }
+  expect((await live.anonymous.post(`${card}/fields`, '', headers)).body).toEqual({ client: LIVE_CLIENT })
+  const paid = await press(live, card, { givenName: 'Ada', familyName: 'Lovelace', ...fieldsOf(page.text) })
+  expect(paid.seen).toContain('✓ Paid')
 })
 
 describe('a charge that the bank wants confirmed', () => {

@@ -6,6 +6,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { AskedCharge, None, StoredCard, StoreOutcome } from '../gateways/contract.ts'
 import type { ClientFacts, Payer } from '../gateways/storing.ts'
 import type { Gateway } from '../gateways/queries.ts'
+import { refuseStopped } from '../gateways/rules.ts'
 import { noAnswer } from './add-card.ts'
 import {
   type CardIntent,
@@ -116,13 +117,14 @@ export function holderNames({ holderName }: Pick<StoredCard, 'holderName'>): {
   return { nameOnCard, lastNameOnCard }
 }
 
-/** Returns the facts with which the script of a page has a charge confirmed; none: it waits for nobody any more. Throws 503 where the gateway gives no answer. */
+/** Returns the facts with which the script of a page has a charge confirmed; none: it waits for nobody any more. Throws 503 where the gateway gives no answer, 409 where it is held: what is confirmed moves money. */
 export async function clientStep(
   deps: GatewayDeps,
   context: RequestContext,
   gateway: Gateway,
   charge: AskedCharge,
 ): Promise<{ client?: ClientFacts }> {
+  refuseStopped(gateway)
   const step = await askGateway(
     deps,
     context,
