@@ -213,24 +213,23 @@ async function win(
   const lost = applied.findLast(
     (one) => (one.kind === 'returned' || one.kind === 'disputed') && (undoes === undefined || one.reference === undoes),
   )
-  const payment = lost?.paymentId == null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
-  if (payment === undefined || amountMinor <= 0n)
+  if (lost === undefined || amountMinor <= 0n)
     return refused(`A dispute of payment ${charge.id} was won, and none is known to be lost.`)
   const { bookedMinor, overMinor } = bookableOf(amountMinor, leftOf(applied, lost))
-  const noted = { kind, reference, amountMinor: bookedMinor, undoes: lost?.reference ?? null }
-  if (bookedMinor > 0n) {
-    const money = { cause: 'Dispute won' as const, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }
-    const added = await addMoneyBack(tx, context, payment, money)
-    await noteChange(tx, applying, { ...noted, paymentId: added.id })
-  } else await noteChange(tx, applying, { ...noted, paymentId: null })
+  const payment =
+    bookedMinor === 0n || lost.paymentId === null ? undefined : await loadPayment(tx, tx.account, lost.paymentId)
+  const money = { cause: 'Dispute won' as const, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }
+  const paymentId = payment ? (await addMoneyBack(tx, context, payment, money)).id : null
+  await noteChange(tx, applying, { kind, reference, paymentId, amountMinor: bookedMinor, undoes: lost.reference })
   if (overMinor === 0n) return APPLIED
   const amount = amountText(overMinor, charge.currency)
   return refused(`Of a dispute of payment ${charge.id} that was won ${amount} is more than it had taken.`)
 }
 
-/** Returns what of a loss has not been won back, in minor units; null where a program before has applied it. */
-function leftOf(applied: readonly AppliedChange[], lost: AppliedChange | undefined): bigint | null {
-  if (lost === undefined || lost.amountMinor === null) return null
+/** Returns what of a loss has not been won back, in minor units; null where a program before has applied it. Rule: of what was not booked nothing comes back. */
+function leftOf(applied: readonly AppliedChange[], lost: AppliedChange): bigint | null {
+  if (lost.paymentId === null) return 0n
+  if (lost.amountMinor === null) return null
   const won = applied.filter(({ kind, undoes }) => kind === 'dispute_won' && undoes === lost.reference)
   return won.reduce((left, { amountMinor }) => left - (amountMinor ?? 0n), lost.amountMinor)
 }

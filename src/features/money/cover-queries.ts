@@ -34,6 +34,13 @@ export const listReceivedOfCharge = (tx: Transaction, { gatewayId, chargeId }: {
      where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId}
        and failed_on is null and settled_on is not null order by payment_id`)
 
+/** Lists the payments of a charge that have failed, the newest first. */
+export const listFailedOfCharge = (tx: Transaction, { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id }) =>
+  tx.values<Id>(sql`
+    select payment_id as "id" from payments
+     where account_id = ${tx.account} and gateway_id = ${gatewayId} and charge_id = ${chargeId} and failed_on is not null
+     order by payment_id desc`)
+
 /** Lists the refunds of a charge that stand open as positive adjustments, the oldest first: our own as well, whose payment had failed. */
 export const listOpenOfCharge = (tx: Transaction, { gatewayId, chargeId }: { gatewayId: Id; chargeId: Id }) =>
   tx.rows<{ id: Id; openMinor: bigint }>(sql`

@@ -10,7 +10,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { listRefundIds } from './adjustment-queries.ts'
 import { listEndedAllocations } from './allocation-queries.ts'
 import { coverRefunds } from './cover-refunds.ts'
-import { listOpenOfCharge } from './cover-queries.ts'
+import { listFailedOfCharge, listOpenOfCharge } from './cover-queries.ts'
 import { listOwed } from './open-queries.ts'
 import { addPayment, applyNotesTo, type Failure, loadPayment, losePayment, settlePayment } from './payments.ts'
 import type { PaymentRecord } from './records.ts'
@@ -48,12 +48,21 @@ export async function addMoneyBack(
 ): Promise<PaymentRecord> {
   const shares =
     cause !== 'Refund failed'
-      ? (await listEndedAllocations(tx, tx.account, { kind: 'payment', id: payment.id })).map(shareOf)
+      ? (await listLostBy(tx, payment)).map(shareOf)
       : refundId === null
         ? []
         : [{ target: { kind: 'positive_adjustment' as const, id: refundId }, amountMinor }]
   const added = await addNewMoney(tx, context, payment, { ref: refOf(cause, payment.id), amountMinor, on, shares })
   return (await coverRefunds(tx, context, payment.customerId)) ? reloaded(tx, added) : added
+}
+
+/** Lists what a payment had paid, and behind that what other failed payments of its charge had: a loss may have taken several of them. */
+async function listLostBy(tx: Transaction, { id, gatewayId, chargeId }: PaymentRecord): Promise<AllocationState[]> {
+  const failed = gatewayId === null || chargeId === null ? [] : await listFailedOfCharge(tx, { gatewayId, chargeId })
+  const lost: AllocationState[] = []
+  for (const one of [id, ...failed.filter((other) => other !== id)])
+    lost.push(...(await listEndedAllocations(tx, tx.account, { kind: 'payment', id: one })))
+  return lost
 }
 
 interface MoneyBack {
