@@ -95,8 +95,14 @@ export function leavingOf(service: TestService) {
   const look = () => leftFieldsDuty(service.calling).run(duty, () => {})
   const remove = () => removalDuty(service.calling).run(duty, () => {})
   const letPass = ({ id }: TestClient, span = '1 hour') =>
-    service.db.transaction(id, (tx) =>
-      tx.rows(sql`update card_intents set fields_until = fields_until - ${span}::interval where account_id = ${id}`),
-    )
+    service.db.transaction(id, async (tx) => {
+      // An UPDATE may not compute with a column and an interval on Citus.
+      const intents = await tx.rows<{ id: bigint; until: string }>(sql`
+        select card_intent_id as "id", (fields_until - ${span}::interval)::text as "until" from card_intents
+         where account_id = ${id} and fields_until is not null`)
+      for (const { id: intent, until } of intents)
+        await tx.rows(sql`
+          update card_intents set fields_until = ${until}::timestamptz where account_id = ${id} and card_intent_id = ${intent}`)
+    })
   return { look, remove, letPass }
 }
