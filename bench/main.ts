@@ -41,6 +41,8 @@ const programs: Record<string, () => Promise<void>> = {
     }),
   collect: async () =>
     (await import('./collect.ts')).benchCollect({ count: Number(given ?? (isSmoke ? 200 : 10_000)), isSmoke }),
+  stripe: async () =>
+    (await import('./stripe.ts')).benchStripe({ count: Number(given ?? (isSmoke ? 50 : 10_000)), isSmoke }),
   reports: async () => (await import('./reports.ts')).benchReports({ count: countOr(1_000), times, isSmoke }),
   backup: async () =>
     (await import('./backup.ts')).benchBackup({

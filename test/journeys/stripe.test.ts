@@ -91,7 +91,10 @@ describe('a card brought by its token', () => {
       expect(reply.text).not.toContain(token)
       return codesOf(reply)
     }
-    for (const token of ['pm_nowhere', 'cus_nowhere', 'sk_test_x', 'cus_1/pm_2', 'something'])
+    const whole = stripe.console.addCard('4242424242424242')
+    const cut = whole.token.slice(0, -1)
+    const { token: ofMode } = simulator.openAccount().live.console.addCard('4242424242424242')
+    for (const token of ['pm_nowhere', 'cus_nowhere', 'sk_test_x', 'cus_1/pm_2', 'something', cut, ofMode])
       expect(await refused(token)).toEqual(['token_unknown Token'])
     const before = simulator.sent.length
     for (const token of ['4242 4242 4242 4242', 'pm_4242424242424242'])
@@ -175,7 +178,11 @@ describe('an invoice', () => {
     },
   )
 
-  test.each(['cut before', 'cut after', '500 after', '409 in use', '429'] as const)(
+  test.each([
+    ...(['cut before', 'cut after', 'cut in the answer', '500 after', '502', '409 in use', '429'] as const),
+    ...(['HTML before', 'HTML after', '2 MiB', 'redirect'] as const),
+    ...(['another object', 'another amount', 'another currency'] as const),
+  ])(
     'is charged once where confirming meets %s',
     async (kind) => {
       const { stripe, client, bring, invoice, read, paid } = await shop()
@@ -603,6 +610,44 @@ describe('a file of cards', () => {
     simulator.revoke(stripe.secretKey)
     await expect(bring(lines)).rejects.toMatchObject({ problems: [{ code: 'key_refused' }] })
   })
+})
+
+test('an amount below the least that Stripe takes puts its invoice on hold, and nobody is charged', async () => {
+  const { stripe, client, bring, invoice, read, paid } = await shop()
+  await bring(stripe.console.addCard('4242424242424242', {}).token)
+  const [method] = (await client.get('/v1/paymentmethods')).body
+  // Stripe has no holder: it is the customer.
+  expect((await client.get(`/v1/paymentmethods/${method.paymentMethodID}`)).body.CreditCard).toMatchObject({
+    NameOnCard: 'Ada',
+    LastNameOnCard: 'Lovelace',
+  })
+  const invoiceID = await invoice(0.49)
+  await client.post(`/v1/invoices/${invoiceID}/collect`)
+  expect((await client.get(`/v1/invoices/${invoiceID}/attempts`)).body).toMatchObject([
+    { Outcome: 'declined', Class: 'format', Code: 'amount_too_small' },
+  ])
+  expect(await read(invoiceID)).toMatchObject({ isCollectionHold: true })
+  const least = await invoice(0.5)
+  await client.post(`/v1/invoices/${least}/collect`)
+  expect([(await read(least)).Status, paid().map(({ amount }) => amount)]).toEqual(['Paid', [50]])
+})
+
+test('a brought card stays at Stripe when its customer is anonymised', async () => {
+  const { stripe, client, customer, gatewayID } = await shop()
+  const customerID = await customer()
+  const { token: Token, method, customer: there } = stripe.console.addCard('4242424242424242')
+  const brought = await client.post('/v1/paymentmethods/gatewaytoken', { customerID, gatewayID, Token })
+  expect(brought.status, brought.text).toBe(200)
+  const anonymised = await client.post(`/v1/customers/${customerID}/anonymise`)
+  expect(anonymised.status, anonymised.text).toBeLessThan(300)
+  const removals = await service.db
+    .reader(client.id)
+    .rows(sql`select 1 from card_removals where account_id = ${client.id}`)
+  expect([removals, stripe.book.methods.get(method)?.customer]).toEqual([[], there])
+  const kept = await service.db
+    .reader(client.id)
+    .rows(sql`select 1 from payment_methods where account_id = ${client.id} and gateway_token is not null`)
+  expect(kept).toEqual([])
 })
 
 test('a brought card stays at Stripe when its method is deleted, unless that is asked for', async () => {

@@ -54,6 +54,7 @@ const FURTHER = [
   'billing-run --months 2',
   'billing-run --shapes 100',
   'beside-run',
+  'stripe',
   'workers',
   'deep-page',
   'since',
