@@ -182,29 +182,26 @@ describe('an invoice', () => {
     ...(['cut before', 'cut after', 'cut in the answer', '500 after', '502', '409 in use', '429'] as const),
     ...(['HTML before', 'HTML after', '2 MiB', 'redirect'] as const),
     ...(['another object', 'another amount', 'another currency'] as const),
-  ])(
-    'is charged once where confirming meets %s',
-    async (kind) => {
-      const { stripe, client, bring, invoice, read, paid } = await shop()
-      await bring(stripe.console.addCard('4242424242424242').token)
-      const invoiceID = await invoice(115)
-      simulator.faults.add({ kind, on: 'POST /v1/payment_intents/*/confirm' })
-      await client.post(`/v1/invoices/${invoiceID}/collect`)
-      for (let look = 0; look < 3 && (await read(invoiceID)).Status !== 'Paid'; look += 1) {
-        await service.db.transaction(client.id, (tx) =>
-          tx.rows(sql`
+  ])('is charged once where confirming meets %s', async (kind) => {
+    const { stripe, client, bring, invoice, read, paid } = await shop()
+    await bring(stripe.console.addCard('4242424242424242').token)
+    const invoiceID = await invoice(115)
+    simulator.faults.add({ kind, on: 'POST /v1/payment_intents/*/confirm' })
+    await client.post(`/v1/invoices/${invoiceID}/collect`)
+    for (let look = 0; look < 3 && (await read(invoiceID)).Status !== 'Paid'; look += 1) {
+      await service.db.transaction(client.id, (tx) =>
+        tx.rows(sql`
             update collection_tries set leased_until = null, next_try_at = null where account_id = ${client.id}`),
-        )
-        await killed(client, (adapter, died) => ({
-          ...adapter,
-          charge: () => (died(), never()),
-          askCharge: () => (died(), never()),
-        }))
-      }
-      expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
-      expect(paid()).toHaveLength(1)
-    },
-  )
+      )
+      await killed(client, (adapter, died) => ({
+        ...adapter,
+        charge: () => (died(), never()),
+        askCharge: () => (died(), never()),
+      }))
+    }
+    expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+    expect(paid()).toHaveLength(1)
+  })
 })
 
 test('a card that was detached there is declined at once, and its method is rejected', async () => {
