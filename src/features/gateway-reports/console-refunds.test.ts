@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { goldenRows } from '../../../test/golden/table.ts'
 import { startTestService } from '../../../test/support/app.ts'
-import { differencesOf } from '../../../test/support/shop.ts'
+import { addPackage, differencesOf } from '../../../test/support/shop.ts'
 import { chargedCard } from './console.testing.ts'
 
 /** Money that is refunded at a gateway's console: in the books, in what the customer owes, and in what waits for a person. */
@@ -137,6 +137,21 @@ test('a refund of the console is shown with its payment, its adjustment and its 
   expect(await differencesOf(service, of.client)).toEqual([])
 })
 
+test('a statement and the balances show it as a refund that the customer owes', async () => {
+  const of = await charged('4000000000005563')
+  await of.move('2027-01-15')
+  const statement = (await of.client.get(`/v1/customers/${of.customerID}/statement?from=2027-01-01&to=2027-01-31`)).body
+  expect(statement.Movements.map(({ Type, Debit, Credit, Balance }: any) => [Type, Debit, Credit, Balance])).toEqual([
+    ['invoice', 115, null, 115],
+    ['payment', null, 115, 0],
+    ['refund', 57.5, null, 57.5],
+  ])
+  expect(statement.Movements.at(-1).Number).toBe(`Refund of payment ${of.paymentID}`)
+  expect(statement).toMatchObject({ ClosingBalance: 57.5, Unallocated: 0 })
+  const [balances] = (await of.client.get(`/v1/customers/${of.customerID}/balances`)).body
+  expect(balances).toMatchObject({ Balance: 57.5, Unallocated: 0, Held: 0 })
+})
+
 test('what is left to be refunded here is what the console has not refunded', async () => {
   const of = await charged('4242424242424242')
   await STEPS['take']!(of, 115, '')
@@ -255,6 +270,38 @@ describe('while it is open', () => {
     const Allocations = [{ invoiceID: of.invoiceID, amountApplied: 115 }]
     expect((await of.client.put(of.path, { ...payment, Allocations })).status).toBe(204)
     expect(await of.status()).toBe('Unpaid')
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
+
+  test('a credit of its invoice goes to it before AutoApply takes other invoices', async () => {
+    const of = await refunded()
+    const other = await of.invoice(100, { PaymentMethod: 'cash' })
+    const body = { Amount: 100, Reason: 'Most of it was late', AutoApply: true }
+    const made = await of.client.post(`/v1/invoices/${of.invoiceID}/credit`, body)
+    expect([made.status, made.body.Status]).toEqual([201, 'Allocated'])
+    expect(await of.status()).toBe('Paid')
+    expect(await of.read(other)).toMatchObject({ Total: 115, Balance: 55 })
+    expect(await differencesOf(service, of.client)).toEqual([])
+  })
+
+  test('what the service gives back of a subscription goes to it before other invoices do', async () => {
+    let subscriptionID = 0
+    const of = await chargedCard(service, '4242424242424242', async ({ client, customerID }) => {
+      const { packageID } = await addPackage(client, { price: 100 })
+      const made = await client.post('/v1/subscriptions', { customerID, packageID })
+      expect(made.status, made.text).toBe(201)
+      subscriptionID = made.body.subscriptionID
+      const [{ invoiceID }] = (await client.get('/v1/invoices')).body
+      return invoiceID
+    })
+    expect(await of.read(of.invoiceID)).toMatchObject({ Total: 115, Status: 'Paid' })
+    await of.move('2027-01-15')
+    await of.console({ kind: 'refunded', on: '2027-01-15', amountMinor: 4000n })
+    const other = await of.invoice(100, { PaymentMethod: 'cash' })
+    expect((await of.client.put(`/v1/subscriptions/${subscriptionID}/cancel/fullcredit`)).status).toBe(204)
+    const [{ AdjustmentID }] = await of.refunds()
+    expect((await of.adjustment(AdjustmentID)).Status).toBe('Paid')
+    expect(await of.read(other)).toMatchObject({ Total: 115, Balance: 40 })
     expect(await differencesOf(service, of.client)).toEqual([])
   })
 

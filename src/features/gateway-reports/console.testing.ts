@@ -5,12 +5,21 @@ import { cardShop } from '../collection/shop.testing.ts'
 import type { ChargeChange } from '../gateways/contract.ts'
 import { report, workAt } from './reports.testing.ts'
 
-/** A charge of 115.00 of a card, on 5 January 2027, whose gateway can be made to report what its console did. */
-export async function chargedCard(service: TestService, number: string) {
+type Shop = Awaited<ReturnType<typeof cardShop>>
+
+/**
+ * A charge of 115.00 of a card, on 5 January 2027, whose gateway can be made to report what its console did. `invoiced` makes the invoice of 1 January that it
+ * pays.
+ */
+export async function chargedCard(
+  service: TestService,
+  number: string,
+  invoiced: (shop: Shop) => Promise<number> = ({ invoice }) => invoice(100),
+) {
   const shop = await cardShop(service, number)
   const { client, customerID, move } = shop
   await addTax(client, 'VAT', { Perc: 0.15 })
-  const invoiceID = await shop.invoice(100)
+  const invoiceID = await invoiced(shop)
   await move('2027-01-05')
   const [{ gatewayID, GatewayToken }] = (await client.get('/v1/gateways')).body
   const [{ paymentID }] = (await client.get('/v1/payments')).body

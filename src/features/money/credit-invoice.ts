@@ -1,4 +1,4 @@
-import { planAutoApply, type WantedAllocation } from '../../engine/money/allocating.ts'
+import { inOrder, planAutoApply, type WantedAllocation } from '../../engine/money/allocating.ts'
 import type { AllocationState } from '../../engine/money/allocation-effects.ts'
 import { type Posting, postingsOfNegative } from '../../engine/money/postings.ts'
 import { settleAmount, settleLines } from '../../engine/money/settle.ts'
@@ -16,6 +16,8 @@ import { checkNotLocked } from '../accounts/rules.ts'
 import { addCredited } from '../invoices/state-queries.ts'
 import { drawCreditIds, insertNegative } from './adjustment-queries.ts'
 import { planAllocations, type PlannedAllocations } from './allocate.ts'
+import { applyNotes } from './apply-unallocated.ts'
+import { listOpenRefunds } from './cover-queries.ts'
 import { coverRefunds } from './cover-refunds.ts'
 import { insertCreditLines } from './credit-note-queries.ts'
 import { freeNumber } from './credit-notes.ts'
@@ -97,7 +99,8 @@ export async function creditInvoice(
   const { amountMinor, field } = amountOf(invoice, credit)
   checkCreditable(invoice, { amountMinor, currency: credit.invoice.currency }, field)
   const unplaced = noteOf(context, credit, { id: ids.note, amountMinor, ref: credit.number ?? (await freeNumber(tx)) })
-  const plan = await planPlaces(tx, context, credit, unplaced, facts.owed)
+  const isBehind = credit.isAuto && (await listOpenRefunds(tx, unplaced.customerId)).length > 0
+  const plan = await planPlaces(tx, context, isBehind ? { ...credit, isAuto: false } : credit, unplaced, facts.owed)
   const note = { ...unplaced, appliedMinor: sumMinor(plan.allocations) }
   // Not waited for one by one: a statement that fails lets those after it fail, and its own refusal is what is answered.
   const inserted = refuseOn(insertNegative(tx, note, note.createdAt, note), refusalsOfNumber(note))
@@ -116,12 +119,29 @@ export async function creditInvoice(
   const allocations = await placed
   const refundAdjustmentId = await refundRest(tx, context, credit, note, amountMinor - note.appliedMinor)
   const isCovered = await coverRefunds(tx, context, note.customerId, credit.isFreePayments ? note.dated : null)
+  if (isBehind) await placeOnOthers(tx, context, credit, note)
   const record =
-    refundAdjustmentId === null && !isCovered
+    refundAdjustmentId === null && !isCovered && !isBehind
       ? { ...note, allocations, settlements: settled, lines }
       : await reloadedNegative(tx, note)
   await recordNegativeEvent(tx, context, 'created', record)
   return { ...record, refundAdjustmentId }
+}
+
+/** Places on other open invoices what is left of a note. Rule: refunds of a gateway's console that it has to cover come before them. */
+async function placeOnOthers(
+  tx: Transaction,
+  context: RequestContext,
+  { invoice: { id, customerId, currency } }: InvoiceCredit,
+  note: NegativeAdjustment,
+): Promise<void> {
+  const others = inOrder(await listOpen(tx, customerId, currency), 'invoices_only').filter((one) => one.id !== id)
+  await applyNotes(
+    tx,
+    context,
+    [note.id],
+    others.map((one) => ({ id: one.id, customerId, currency })),
+  )
 }
 
 const linesOf = ({ what }: InvoiceCredit): readonly LineToCredit[] =>
