@@ -56,6 +56,12 @@ async function frameOf(page: Page, path: string): Promise<Frame> {
   return find()!
 }
 
+/** Keeps a picture of a page, for whoever wants to look at it. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PAGE_PICTURES']
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}
+
 /** Types a card into the frame of the gateway. */
 async function enter(page: Page, number: string): Promise<void> {
   const fields = await frameOf(page, '/browser/frame')
@@ -132,6 +138,7 @@ describe.skipIf(!hasBrowser)('card fields of a gateway in a browser (needs chrom
     await frame.getByRole('button', { name: 'Save' }).click()
     await frame.getByRole('alert').getByText('Your card was declined.').waitFor()
     expect(await frame.locator(':focus').getAttribute('role')).toBe('alert')
+    await picture(page, 'card-fields-frame-refused')
     await enter(page, GOOD)
     await frame.getByRole('button', { name: 'Save' }).dblclick()
     await frame.getByRole('heading', { name: 'Saved' }).waitFor()
@@ -208,6 +215,15 @@ describe.skipIf(!hasBrowser)('card fields of a gateway in a browser (needs chrom
     await left.waitFor()
     await page.reload()
     await atBank(page, 'Close')
+    await left.waitFor()
+    // The bank has room in the frame.
+    expect(
+      await page
+        .locator('iframe')
+        .first()
+        .evaluate((one: any) => one.offsetHeight),
+    ).toBeGreaterThan(600)
+    await picture(page, 'card-fields-frame-confirm')
     await frame.getByRole('button', { name: 'Confirm at my bank' }).click()
     await atBank(page, 'Confirm')
     await frame.getByRole('heading', { name: 'Paid' }).waitFor()
@@ -276,18 +292,21 @@ describe.skipIf(!hasBrowser)('card fields of a gateway in a browser (needs chrom
   test.each(SHAPES.slice(1, 3))('has no barriers, and fits, in $locale, $colorScheme, $width wide', async (shape) => {
     const { locale, colorScheme, width } = shape
     const { cardPath } = await payableByFields(service, simulator)
-    const { page } = await openPage({ locale, colorScheme, viewport: { width, height: 800 } })
+    const { page, sent } = await openPage({ locale, colorScheme, viewport: { width, height: 800 } })
     const show = async (name: string, what: string) => {
       await page.locator(what).first().waitFor()
       expect(await barriersOf(page), name).toEqual([])
       // 320 pixels are those of a wide window at 400 % zoom, too.
       expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(width)
-      const folder = process.env['PAGE_PICTURES']
-      const path = `${folder}/${name}-${locale}-${colorScheme}-${width}.png`
-      if (folder) await page.screenshot({ path, fullPage: true })
+      await picture(page, `${name}-${locale}-${colorScheme}-${width}`)
     }
     await page.goto(address + cardPath)
     await show('card-fields', '#card-fields iframe')
+    // The fields of the gateway speak the language of the page, in its colour.
+    const made = sent.find((one) => one.includes('"call":"elements"'))
+    const theme = colorScheme === 'dark' ? 'night' : 'stripe'
+    for (const part of [`"locale":"${locale}"`, `"theme":"${theme}"`, '"colorPrimary":"#1d4f73"'])
+      expect(made).toContain(part)
     expect(await page.getByRole('group').getAttribute('aria-labelledby')).toBe('card-title')
     await page.locator('button[type=submit]').click()
     await show('card-fields-wrong', '[aria-invalid=true]')

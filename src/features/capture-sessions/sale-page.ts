@@ -60,10 +60,11 @@ export function salePage(
   }
   if (fields && confirmUrl === null) {
     const form = stepForm({ language, fields, path }, { hasBeenThere: isTooEarly, button: words.fields.toBank })
-    const content = html`<h1>${words.confirm}</h1>
+    // The gateway shows the bank over the frame, which has to be high enough for it.
+    const content = html`<div class="tall"><h1>${words.confirm}</h1>
       ${toPay}
       <p>${words.confirmText}</p>
-      ${form}`
+      ${form}</div>`
     return { ...inFrame(found, { title: words.confirm, content }), ...fieldsPage(fields) }
   }
   const url = bankUrl(type, confirmUrl, path)

@@ -55,6 +55,7 @@ a{color:inherit;text-underline-offset:.15em}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
 [tabindex="-1"]:focus{outline:0}
 @media (max-width:40rem){.sheet{margin:0;border-radius:0;box-shadow:none;min-height:100vh}header,main{padding-left:1rem;padding-right:1rem}h1{font-size:1.35rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.wide{display:none}button,.button,.actions form{width:100%;text-align:center}button+button{margin-top:.75rem}}
+.framed .tall{min-height:40rem}
 .framed body{background:var(--sheet)}
 .framed .sheet{max-width:none;min-height:0;margin:0;border-radius:0;box-shadow:none}
 @media print{.test,form,.actions{display:none}.sheet{margin:0;max-width:none;box-shadow:none}body{background:#fff}}
