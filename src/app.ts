@@ -71,6 +71,8 @@ import { statementOperations } from './features/statements/routes.ts'
 import { subscriptionComponentOperations } from './features/usage/component-routes.ts'
 import { usageOperations } from './features/usage/routes.ts'
 import { capturePages } from './features/capture-sessions/page.ts'
+import { mandateSetupPage } from './features/mandate-setups/page.ts'
+import { mandateSetupOperations } from './features/mandate-setups/routes.ts'
 import { captureSessionOperations } from './features/capture-sessions/routes.ts'
 import { MANDATE_DOWNLOAD_ABOUT, mandateDownload } from './features/emandates/download.ts'
 import type { SealKey } from './platform/seal/certificate.ts'
@@ -226,6 +228,7 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...customerRemovalOperations({ ...deps, ...CALLS_BACK.batches }),
   ...statementOperations(deps),
   ...paymentMethodOperations({ ...deps, ...CALLS_BACK.methods }),
+  ...mandateSetupOperations(deps),
   ...captureSessionOperations({ ...deps, ...CALLS_BACK.methods }),
   ...emandateOperations(deps),
   ...contactOperations(deps),
@@ -269,12 +272,6 @@ export const allOperations = (deps: FeatureDeps): Operation[] => [
   ...webhookOperations(deps),
 ]
 
-/** Two for an account, more are refused (429). A long document counts until it is drawn. */
-const EXPENSIVE_ANSWERS = { running: Infinity, perOwner: 2 }
-
-/** Of the process; beyond those that wait it is 503. */
-const EXPENSIVE_READS = { running: 4, waiting: 100 }
-
 /** Public pages that are made at a time: nobody who floods them takes the connections that others need. */
 const PAGES = { running: 4, waiting: 200, patienceMs: 10_000 }
 
@@ -308,6 +305,7 @@ function allPages(
       ...invoicePages(calling),
       ...stopPages(calling),
       ...capturePages(calling),
+      mandateSetupPage({ ...calling, db, links }),
       signingPage({ db, envelope, links, realClock, ...CALLS_BACK.methods }),
     ],
   )
@@ -381,8 +379,10 @@ const callersOf = (
 
 /** Makes the bounds of reads that are large. */
 const readPlaces = () => ({
-  expensiveAnswers: new Places(EXPENSIVE_ANSWERS),
-  expensiveReads: new Places(EXPENSIVE_READS),
+  // Two for an account, more are refused (429). A long document counts until it is drawn.
+  expensiveAnswers: new Places({ running: Infinity, perOwner: 2 }),
+  // Of the process; beyond those that wait it is 503.
+  expensiveReads: new Places({ running: 4, waiting: 100 }),
   knownLong: new KnownLong(),
 })
 

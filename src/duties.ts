@@ -31,6 +31,8 @@ import { refundsDuty, refundsOfDay } from './features/refunds/duty.ts'
 import { deleteOldBankReferences, deleteOldResultLines } from './features/result-files/queries.ts'
 import { settlingDuty, settlingOfDay } from './features/result-files/settle.ts'
 import { listedReports } from './features/result-files/unapplied.ts'
+import { mandateSetupsDuty } from './features/mandate-setups/duty.ts'
+import { afterMethodOfCustomer } from './features/collection/actions.ts'
 import { forgetMandatesDuty, mandatePdfsDuty } from './features/emandates/duty.ts'
 import type { Drawing } from './features/documents/draw.ts'
 import type { SealKey } from './platform/seal/certificate.ts'
@@ -160,6 +162,7 @@ export const workerDuties = (
     ...(about.drawing ? [mandatePdfsDuty({ ...about, drawing: about.drawing })] : []),
     collectionDuty({ ...about, onReturn }),
     returnsDuty({ ...about, onReturn }),
+    mandateSetupsDuty({ ...about, onMethodChanged: afterMethodOfCustomer }),
     reportsDuty(withFollowUps(about)),
     settlingDuty({ ...about, linesOfService }),
     sandboxReportsDuty(about),

@@ -1,3 +1,5 @@
+import { listAllGateways } from '../../src/features/gateways/queries.ts'
+import { insertSetup } from '../../src/features/mandate-setups/queries.ts'
 import { describe, expect, test } from 'vitest'
 import { type LinkKind } from '../../src/platform/page/links.ts'
 import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
@@ -38,12 +40,18 @@ async function accountWith(word: string) {
     AuthDomain: 'shop.example',
     Description: word,
   })
+  const setup = await service.db.transaction(client.id, async (tx) => {
+    const [gateway] = await listAllGateways(tx, tx.account)
+    const customer = { customerId: BigInt(customerID), gatewayId: gateway!.id, currency: 'USD', returnUrl: null }
+    return insertSetup(tx, { ...customer, isPrimary: false, createdAt: '2027-01-01T00:00:00.000Z' })
+  })
   const records = {
     i: invoice.body.invoiceID as number,
     p: invoice.body.invoiceID as number,
     u: customerID,
     w: session.body.iframeCapturePayID as number,
     m: mandate,
+    d: Number(setup),
     c: mandate,
   } satisfies Record<LinkKind, number>
   return { client, records }

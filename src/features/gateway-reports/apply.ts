@@ -20,6 +20,8 @@ import { recordMismatch } from '../gateways/actions.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import { factsOfCharge, findKnownCharge, type KnownCharge } from '../gateways/charge-queries.ts'
 import type { GatewayAdapter, GatewayCall, Held, None, NotSent, Unknown } from '../gateways/contract.ts'
+import { gatewayFactsOf } from '../gateways/facts.ts'
+import { setupReported } from '../mandate-setups/look.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
 import { nameOfAnswer, readReference } from '../gateways/references.ts'
 import { findPayment } from '../money/payment-queries.ts'
@@ -75,14 +77,18 @@ export async function applyReport(
     case 'refund':
       return refundReported(deps, context, gateway, report)
     case 'storing':
-      return storingVerdict(await storingReported(deps, context, gateway, report))
+      return storingVerdict(
+        gatewayFactsOf(gateway.type).keepsAccounts
+          ? await setupReported(deps, context, gateway.id, report.reference)
+          : await storingReported(deps, context, gateway, report),
+      )
     case 'stored':
       return cardReported(deps, context, gateway, report.reference)
   }
 }
 
 const storingVerdict = (asked: Awaited<ReturnType<typeof storingReported>>): Verdict => {
-  if (asked === 'not_here') return refused('The gateway reports the storing of a card, which nothing here has begun.')
+  if (asked === 'not_here') return refused('The gateway reports a storing, which nothing here has begun.')
   return asked === 'applied' ? APPLIED : WAITS
 }
 

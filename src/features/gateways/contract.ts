@@ -420,6 +420,8 @@ export interface GatewayAdapter extends GatewayFacts {
 
   /** Begins a mandate, or a fresh page for the one that was begun under the reference. */
   beginMandate?(call: GatewayCall, mandate: MandateToBegin): Promise<MandateBegun | Unknown | NotSent>
+  /** Origins of the pages on which mandates are given. */
+  mandateOrigins?: Readonly<Record<'live' | 'test', string>>
   /** Reports what has become of a mandate. */
   findMandate?(call: GatewayCall, storing: Storing): Promise<MandateFound>
 

@@ -10,6 +10,9 @@ import { textIn } from './stripe-objects.ts'
 
 /** Bank accounts debited by GoCardless (§38), which keeps them with their mandates. */
 
+/** Origins of the pages on which payers give mandates. */
+const PAGES = { live: 'https://pay.gocardless.com', test: 'https://pay-sandbox.gocardless.com' } as const
+
 export function gocardlessAdapter(calling: Calling): GatewayAdapter {
   const api = gocardlessApi(calling)
   return {
@@ -26,6 +29,7 @@ export function gocardlessAdapter(calling: Calling): GatewayAdapter {
         ? { kind: 'refused', reason: 'The gateway does not accept AccessToken.' }
         : { kind: 'not_sent' }
     },
+    mandateOrigins: { ...PAGES, test: calling.endpoints.gocardless ?? PAGES.test },
     ...gocardlessMandates(api, calling),
     ...gocardlessPayments(api, calling),
     ...gocardlessRefunds(api, calling),

@@ -321,7 +321,8 @@ export const gatewayUses = (db: Queryable, account: AccountId, id: Id, today: Is
     select exists (select 1 from payment_methods where account_id = ${account} and gateway_id = ${id})
            or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
            or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
-           or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id}) as "methods",
+           or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id})
+           or exists (select 1 from mandate_setups where account_id = ${account} and gateway_id = ${id} and closed_at is null) as "methods",
            exists (select 1 from customers where account_id = ${account} and primary_gateway_id = ${id}) as "customers",
            exists (select 1 from invoices where account_id = ${account} and gateway_id = ${id} and is_method_requested
              and cancelled_at is null and total_minor > paid_minor + negative_minor) as "invoices",
@@ -339,6 +340,7 @@ export const keepsAnything = (db: Queryable, account: AccountId, id: Id): Promis
         or exists (select 1 from card_removals where account_id = ${account} and gateway_id = ${id} and finished_at is null)
         or exists (select 1 from card_intents where account_id = ${account} and gateway_id = ${id} and closed_at is null)
         or exists (select 1 from capture_sessions where account_id = ${account} and gateway_id = ${id})
+        or exists (select 1 from mandate_setups where account_id = ${account} and gateway_id = ${id} and gateway_reference is not null and closed_at is null)
         or exists (select 1 from collection_tries where account_id = ${account} and gateway_id = ${id} and state = 'open')
         or exists (select 1 from payment_refunds r join payments p on p.account_id = ${account} and p.payment_id = r.payment_id
                     where r.account_id = ${account} and r.state = 'open' and p.gateway_id = ${id}) as "found"`)

@@ -9,9 +9,9 @@ import type { Envelope } from '../envelope/envelope.ts'
 
 /**
  * Kinds of links by their letter, which is the first part of their path: i an invoice, p the card that is entered to pay it, u the reminders of a customer, w the frame of a capture
- * session, m an eMandate to sign, c the signee's own copy of it.
+ * session, m an eMandate to sign, d the mandate that is given at its gateway, c the signee's own copy of it.
  */
-export const LINK_KINDS = ['i', 'p', 'u', 'w', 'm', 'c'] as const
+export const LINK_KINDS = ['i', 'p', 'u', 'w', 'm', 'd', 'c'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 export interface Link {
