@@ -307,6 +307,8 @@ export const UNRECORDED: Record<string, string> = {
   listBillingFailures: 'nothing of the demo fails to be billed',
   addGatewayToken: 'the demo has no card that others stored',
   getGatewayReturns: 'the demo has no gateway of ACH',
+  addMandateSetup: 'the demo has no gateway that keeps accounts',
+  getMandateSetup: 'the demo has no gateway that keeps accounts',
 }
 
 const JANUARY = { from: '2027-01-01', to: '2027-01-31' }

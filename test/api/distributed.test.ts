@@ -121,6 +121,7 @@ const ACROSS_ACCOUNTS: Record<string, string> = {
   list_held_gateways: 'the command line and the doctor list the gateways that are held',
   list_left_card_fields: 'the worker asks which card fields were left alone',
   list_long_operations: 'the long operations of all processes, for metrics and "perennial running"',
+  list_mandate_setups_at_work: 'the worker asks which set-ups of mandates are to be looked at',
   list_old_emandates: 'the worker asks which mandates have been kept for long enough',
   list_runs_with_parts: 'the worker asks which runs have parts to help with',
   list_schedule_zones: 'the worker asks in which zones days begin',

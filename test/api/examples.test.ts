@@ -4,7 +4,7 @@ import { chargedPayment } from '../../src/features/refunds/charged.testing.ts'
 import { buildAll } from '../../src/features/batches/batches.testing.ts'
 import { secondKeyOf, startTestService, type TestClient } from '../support/app.ts'
 import { moveTo } from '../support/shop.ts'
-import { addResultFile, CARD, newSession, newSilentSale, storedBySandbox } from './world.ts'
+import { acceptKey, KEEPS_ACCOUNTS, addResultFile, CARD, newSession, newSilentSale, storedBySandbox } from './world.ts'
 import { answerChecker, type DocumentedOperation, operationsOf, readDocument } from './document.ts'
 
 /**
@@ -43,6 +43,7 @@ const MAKERS: Record<string, { id: string; answered?: string }> = {
   SessionToken: { id: 'createCaptureSession' },
   Token: { id: 'addGatewayToken' },
   captureSaleID: { id: 'createCaptureSession' },
+  mandateSetupID: { id: 'addMandateSetup' },
   resultFileID: { id: 'addResultFile' },
   lineID: { id: 'answerResultLine' },
   paymentMethodID: { id: 'addBankAccount' },
@@ -99,6 +100,11 @@ const BEFORE: Record<string, (reader: Reader) => Promise<unknown>> = {
     const { gatewayID, Token } = await storedBySandbox(service, reader.client)
     reader.made.set('addGateway 1', gatewayID)
     reader.made.set('addGatewayToken 1', Token)
+  },
+  addMandateSetup: async (reader) => {
+    const { gatewayID } = await reader.must('POST', '/v1/gateways', KEEPS_ACCOUNTS)
+    await acceptKey(service, reader.client, gatewayID)
+    reader.made.set('addGateway 1', gatewayID)
   },
   submitBatch: addLineToBatch,
   releaseBatch: async (reader) => {

@@ -165,5 +165,5 @@ describe.each(PAGES)('%s', (_, { link, below, show, form }) => {
 })
 
 test('there is a page of every kind of link but that of a copy, which leads to a document', () => {
-  expect(new Set(service.app.pages.operations.map(({ link }) => link))).toEqual(new Set(['i', 'p', 'u', 'w', 'm']))
+  expect(new Set(service.app.pages.operations.map(({ link }) => link))).toEqual(new Set(['i', 'p', 'u', 'w', 'm', 'd']))
 })

@@ -295,6 +295,7 @@ const RIGHT: Record<string, () => Promise<Sent> | Sent> = {
     },
   }),
   answerResultLine: () => ({ method: 'PUT', path: nextLine(), body: { customerID } }),
+  addMandateSetup: () => ({ method: 'POST', path: '/v1/paymentmethods/mandate', body: { customerID } }),
   addGatewayToken: () => ({
     method: 'POST',
     path: '/v1/paymentmethods/gatewaytoken',

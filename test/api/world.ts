@@ -3,6 +3,7 @@ import { callOf } from '../../src/features/gateways/calls.testing.ts'
 import { COMPANY } from '../../src/features/gateways/company.testing.ts'
 import { CardNumber } from '../../src/kernel/card-number.ts'
 import { MANDATE } from '../../src/features/emandates/emandates.testing.ts'
+import { sql } from '../../src/platform/database/sql.ts'
 import { secondKeyOf, type TestClient, type TestService } from '../support/app.ts'
 import type { DocumentedOperation } from './document.ts'
 import { hashOf, randomOf, rightBody, valueOf, writeJson } from './samples.ts'
@@ -23,6 +24,8 @@ export interface World {
   random: (below: number) => number
   /** Has the sandbox keep one more card that no method stands for. */
   storeCard: () => Promise<{ gatewayID: number; Token: string }>
+  /** Lets a gateway count as one whose key was accepted: nobody answers for it here. */
+  acceptKey: (gatewayID: number) => Promise<unknown>
 }
 
 /** The smallest PNG there is. */
@@ -227,6 +230,18 @@ export async function storedBySandbox({ calling }: TestService, client: TestClie
   return { gatewayID: gatewayID as number, Token: stored.token }
 }
 
+/** Lets a gateway count as one whose key was accepted. */
+export const acceptKey = (service: TestService, client: TestClient, gatewayID: number) =>
+  service.db.transaction(client.id, (tx) =>
+    tx.rows(sql`update gateways set key_state = null where account_id = ${client.id} and gateway_id = ${gatewayID}`),
+  )
+
+export const KEEPS_ACCOUNTS = {
+  GatewayType: 'gocardless',
+  CurrencyCodes: ['USD'],
+  Settings: { AccessToken: 'sandbox_any' },
+}
+
 export async function makeWorld(
   service: TestService,
   operations: readonly DocumentedOperation[],
@@ -243,6 +258,7 @@ export async function makeWorld(
     anyId: [],
     random: randomOf(hashOf(name)),
     storeCard: () => storedBySandbox(service, client),
+    acceptKey: (gatewayID) => acceptKey(service, client, gatewayID),
   }
   await seed(service, client)
   await harvest(world, operations)
@@ -439,6 +455,14 @@ async function newSubmitted(world: World, gateway: object = {}) {
   return made
 }
 
+/** A link to a mandate, by a gateway that keeps accounts. */
+async function newSetup(world: World): Promise<Recipe> {
+  const { gatewayID } = await gatewayLike(world, KEEPS_ACCOUNTS)
+  await world.acceptKey(gatewayID)
+  const { customerID } = await mustPost(world.client, '/v1/customers', { Name: 'Prepared', isCompany: true })
+  return { path: '/v1/paymentmethods/mandate', body: { customerID, gatewayID } }
+}
+
 /** A gateway of a kind of its own: an account may have few. */
 async function gatewayLike({ client }: World, wish: object): Promise<{ gatewayID: number; GatewayToken: string }> {
   const FriendlyName = `Prepared ${JSON.stringify(wish)}`
@@ -567,6 +591,12 @@ export const RECIPES: Record<string, (world: World) => Promise<Recipe>> = {
   getGatewayReturns: async (world) => {
     const { gatewayID } = await gatewayLike(world, { GatewayType: 'ach-file', Settings: COMPANY })
     return { path: `/v1/gateways/${gatewayID}/returns` }
+  },
+  addMandateSetup: newSetup,
+  getMandateSetup: async (world) => {
+    const { path, body } = await newSetup(world)
+    const { mandateSetupID } = await mustPost(world.client, path, body)
+    return { path: `${path}/${mandateSetupID}` }
   },
   addGatewayToken: async ({ client, storeCard }) => {
     const { customerID } = await mustPost(client, '/v1/customers', { Name: 'Moved in', isCompany: true })

@@ -43,7 +43,8 @@ export const mandateSetupOperations = ({ links }: { links: Links }): Operation[]
       assert(checked, 'a body that was checked is whole')
       baseOf(context, address)
       const setup = await addSetup(tx, context, checked, body)
-      return { status: 201, body: answerOf(links, context, address, setup), isSecret: true }
+      const headers = { location: `${PATH}/${setup.id}` }
+      return { status: 201, body: answerOf(links, context, address, setup), headers, isSecret: true }
     },
   }),
   readOperation({

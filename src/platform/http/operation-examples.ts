@@ -175,6 +175,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Schema>> = {
   listCustomersByIds: { ids: [1] },
   addCreditCard: { customerID: 1, isPrimary: true, CreditCard: CARD },
   addGatewayToken: { customerID: 1, gatewayID: 2, Token: 'cus_QXg1o8vcGmoR32/pm_1Pgc75B7WZ01zgkW', isPrimary: true },
+  addMandateSetup: { customerID: 1, gatewayID: 2, ReturnUrl: 'https://shop.example/thanks', isPrimary: true },
   addBankAccount: BANK_METHOD,
   editBankAccount: BANK_METHOD,
   addEMandate: EMANDATE,
