@@ -55,6 +55,9 @@ describe('the contract of gateways', () => {
       await fetch(`${simulator.address}/browser/confirm`, { method: 'POST', body: JSON.stringify(typed) })
     },
     paid: async (call) => [...sideOf(call).book.charges.values()].filter(({ paid }) => paid).length,
+    refundThere: async (call, { gatewayReference }, amountMinor) => {
+      sideOf(call).console.refund(gatewayReference ?? '', Number(amountMinor))
+    },
     requests: {
       count: 2,
       dying: (request, diesWith) => {

@@ -33,6 +33,13 @@ describe('the contract of gateways', () => {
     paid: ({ accountId, gatewayId }) =>
       service.db.reader(accountId).count(sql`
         select count(*) as "n" from sandbox_charges where account_id = ${accountId} and gateway_id = ${gatewayId} and state = 'succeeded'`),
+    refundThere: async ({ accountId, today }, { reference }, amountMinor) => {
+      await service.db.transaction(accountId, (tx) =>
+        tx.rows(sql`
+          update sandbox_charges set refunded_on = ${today}, refunded_minor = ${amountMinor}
+           where account_id = ${accountId} and reference = ${reference}`),
+      )
+    },
     signed: (call, reports) => sandboxReport(call, keyedHash, reports, call.now),
     secrets: ['secret of reports'],
   })

@@ -5,6 +5,7 @@ import { BANK_KINDS, DECLINE_CLASSES } from '../../kernel/rails.ts'
 import { askedRefund, askedStoring, chargeToMake } from './calls.testing.ts'
 import type {
   AccountToVerify,
+  AskedCharge,
   BatchToBuild,
   ChargingCall,
   Declined,
@@ -52,6 +53,8 @@ export interface ContractOf {
   reportsARequest?: number
   /** Has something happen at the gateway so many times that it then lists; returns the names of what it is about, in that order. */
   happens?(call: ChargingCall, times: number): string[]
+  /** Refunds a part of a charge at the gateway's console; of an adapter that refunds. */
+  refundThere?(call: ChargingCall, charge: AskedCharge, amountMinor: bigint): Promise<void>
   /** Texts that no answer may hold: secrets of Settings. */
   secrets?: readonly string[]
 }
@@ -472,8 +475,25 @@ function testRefunds(of: ContractOf, adapter: GatewayAdapter & Cards & Refunds):
       ...askedRefund(reference, amountMinor),
       charge: row.asked,
     })
-    return { call, refundOf }
+    return { call, refundOf, row }
   }
+
+  test(
+    named('names a refund of its console as a change of the charge, always the same, and refunds what that left'),
+    async () => {
+      const { call, refundOf, row } = await chargedRow()
+      await of.refundThere!(call, row.asked, 400n)
+      const state = await adapter.askCharge(call, row.asked)
+      expect(state).toMatchObject({
+        outcome: { kind: 'succeeded' },
+        changes: [{ kind: 'refunded', reference: expect.stringMatching(/./), amountMinor: 400n, on: call.today }],
+      })
+      expectDeclined(await adapter.refund(call, refundOf('1', 601n)), call)
+      expect(await adapter.refund(call, refundOf('2', 600n))).toMatchObject({ kind: 'succeeded' })
+      // Ours is no change of it.
+      expect(await adapter.askCharge(call, row.asked)).toEqual(state)
+    },
+  )
 
   test(named('knows no refund under another nonce, and makes that one, too'), async () => {
     const { call, refundOf } = await chargedRow()
