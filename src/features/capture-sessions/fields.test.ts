@@ -312,6 +312,19 @@ describe('left alone', () => {
       expect(kept).toMatchObject({ isFinished: true, reason: null })
   })
 
+  test('a name that a restore has lost comes back with the report of the card', async () => {
+    const { client, told, enter, read, reported } = await begin()
+    await told('/fields')
+    enter('4242424242424242')
+    await service.db.transaction(client.id, (tx) =>
+      tx.rows(sql`update card_intents set gateway_reference = null where account_id = ${client.id}`),
+    )
+    await reported()
+    await letPass(client, '1 minute')
+    await look()
+    expect(await read()).toMatchObject({ State: 'captured' })
+  })
+
   test('a card that was stored for a sale is removed, and nothing is charged', async () => {
     const { client, told, enter, read, stripe } = await begin(SALE)
     await told('/fields')

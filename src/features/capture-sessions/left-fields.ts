@@ -16,6 +16,7 @@ import {
   closeIntent,
   findReportedFields,
   hastenFields,
+  keepStoringName,
   listLeftFields,
   lockIntent,
 } from '../payment-methods/intent-queries.ts'
@@ -120,10 +121,15 @@ export async function storingReported(
   const intent = await findReportedFields(db.reader(account), account, gateway.id, report)
   if (!intent) return 'not_here'
   if (!intent.isOpen) return 'applied'
-  const found = await findEntered(deps, context, gateway, intent)
+  // A restore may have lost the name, which then comes back with the card.
+  const named = { ...intent, gatewayReference: intent.gatewayReference ?? report.name }
+  const found = await findEntered(deps, context, gateway, named)
   // One that waits for its page is not known either; the page, or the end of its time, settles it.
   if (found.kind === 'not_sent') return found
   const { sessionId } = intent
+  const { name } = report
+  if (found.kind === 'stored' && intent.gatewayReference === null && name !== null)
+    await db.transaction(account, (tx) => keepStoringName(tx, intent, name))
   if (found.kind === 'stored' && sessionId !== null)
     await db.transaction(account, async (tx) => {
       const session = await lockSession(tx, sessionId)
