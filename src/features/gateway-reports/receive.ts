@@ -3,7 +3,6 @@ import type { RealClock } from '../../kernel/context.ts'
 import type { AccountId, Id } from '../../kernel/ids.ts'
 import { instantOf } from '../../kernel/zone.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
-import { getAccount } from '../accounts/queries.ts'
 import { adapterOf, type GatewayDeps, type OnCardGone, whoseOf } from '../gateways/call.ts'
 import type { GatewayReport } from '../gateways/contract.ts'
 import { findGateway, noteReported } from '../gateways/queries.ts'
@@ -38,12 +37,9 @@ export async function receiveReport(
 ): Promise<boolean> {
   const found = isGuid(token) ? await findGatewayOfToken(deps.db.unscoped, token) : undefined
   if (!found) return false
-  const reader = deps.db.reader(found.account)
-  const [gateway, account] = await Promise.all([
-    findGateway(reader, found.account, found.id),
-    getAccount(reader, found.account),
-  ])
+  const gateway = await findGateway(deps.db.lookup(found.account), found.account, found.id)
   if (!gateway) return false
+  const account = { id: found.account, mode: gateway.isOfTestAccount ? 'test' : 'live' } as const
   const { adapter, settings } = adapterOf(deps, account.id, gateway)
   const realNow = instantOf(deps.realClock())
   const read = adapter.readReport?.({ ...whoseOf(account, gateway), settings }, raw, headers, realNow)
