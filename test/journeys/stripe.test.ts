@@ -17,6 +17,7 @@ import type { GatewayAdapter } from '../../src/features/gateways/contract.ts'
 import { stripeAdapter } from '../../src/features/gateways/stripe.ts'
 import { keysDuty } from '../../src/features/gateways/keys-duty.ts'
 import { findGateway } from '../../src/features/gateways/queries.ts'
+import { DUNNING_KINDS } from '../../src/features/outbox/collection-templates.ts'
 import { backgroundContext, momentOf } from '../../src/kernel/context.ts'
 import { checkGatewayKeys } from '../../src/platform/checkup/gateway-keys.ts'
 import { sql } from '../../src/platform/database/sql.ts'
@@ -645,6 +646,41 @@ test('a brought card stays at Stripe when its customer is anonymised', async () 
     .reader(client.id)
     .rows(sql`select 1 from payment_methods where account_id = ${client.id} and gateway_token is not null`)
   expect(kept).toEqual([])
+})
+
+test('an API that answers 400 to everything holds no invoice, warns and suspends nobody, is one event, and all goes on when it ends', async () => {
+  const { stripe, client, customerID, bring, invoice, read, paid } = await shop()
+  await bring(stripe.console.addCard('4242424242424242').token)
+  await client.put(`/v1/customers/${customerID}`, {
+    ...{ Name: 'Ada', LastName: 'Lovelace', isCompany: false, PaymentMethod: 'credit_card', Email: 'a@example.com' },
+    PaymentTermDays: 0,
+  })
+  const Attempts = [
+    { DaysAfterDue: 0, Action: 'payment_unsuccessful' },
+    { DaysAfterDue: 1, Action: 'suspend' },
+  ]
+  expect((await client.put('/v1/collectionrules', { Attempts })).status).toBe(204)
+  const invoiceID = await invoice(10)
+  const before = simulator.sent.length
+  simulator.faults.add({ kind: '400 to everything', times: 10_000 })
+  onTestFinished(() => simulator.faults.clear())
+  await client.post(`/v1/invoices/${invoiceID}/collect`)
+  expect(simulator.sent.length).toBeGreaterThan(before)
+  const refusals = async () => (await client.get('/v1/events?type=gateway.refused')).body
+  expect(await refusals()).toMatchObject([{ Reason: expect.stringContaining('does not understand') }])
+  // As long as there are steps that warn and suspend.
+  await moveTo(client, '2027-01-03')
+  expect(await read(invoiceID)).toMatchObject({ isCollectionHold: false, NumTries: 0 })
+  expect((await client.get(`/v1/customers/${customerID}`)).body).toMatchObject({ isSuspended: false })
+  const mails = (await client.get('/v1/outbox?page_size=200')).body.map(({ Template }: any) => Template)
+  expect(mails.filter((template: string) => DUNNING_KINDS.some((kind) => kind === template))).toEqual([])
+  // Once a day, as each refusal of a kind.
+  const days = (await refusals()).map(({ Date: day }: any) => String(day).slice(0, 10))
+  expect(new Set(days).size).toBe(days.length)
+  simulator.faults.clear()
+  await moveTo(client, '2027-01-05')
+  expect(await read(invoiceID)).toMatchObject({ Status: 'Paid' })
+  expect(paid()).toHaveLength(1)
 })
 
 test('a brought card stays at Stripe when its method is deleted, unless that is asked for', async () => {
