@@ -85,6 +85,7 @@ function applyChange(
   change: ChargeChange,
   onUncovered: OnUncovered,
 ): Promise<Verdict> {
+  if (change.unbookable !== undefined) return listUnbookable(tx, applying, change, change.unbookable)
   switch (change.kind) {
     case 'returned':
     case 'disputed':
@@ -96,6 +97,17 @@ function applyChange(
     case 'refund_failed':
       return applyRefundFailed(tx, context, applying, change)
   }
+}
+
+/** Lists a change that no amount of the charge stands for, once. */
+async function listUnbookable(
+  tx: Transaction,
+  applying: Applying,
+  { kind, reference }: ChargeChange,
+  reason: string,
+): Promise<Verdict> {
+  await noteChange(tx, applying, { kind, reference, paymentId: null, amountMinor: 0n, undoes: null })
+  return refused(reason)
 }
 
 /** Applies the first result of a debit, where the charge is a line of a batch; returns the payment as it is then. */

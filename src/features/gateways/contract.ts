@@ -128,6 +128,8 @@ export interface ChargeChange {
   class: DeclineClass
   code: string
   message: string
+  /** Why a person has to book it, as a sentence: its amount is not one of the charge. */
+  unbookable?: string
 }
 
 /** The present truth about a charge: its outcome, and what befell it since, oldest first. */

@@ -136,11 +136,34 @@ describe('a dispute', () => {
     ])
   })
 
-  test('in another currency than its charge, or over it, is told and not counted', async () => {
-    for (const strange of [{ currency: 'eur' }, { amount: 11_501 }]) {
-      const { state } = await asked([], [dispute([movement('txn_1', -1, 1)], strange)])
-      expect(state).toEqual({ kind: 'unknown', mismatch: expect.stringContaining('dp_1') })
-    }
+  test('that was won at another rate, and taken and won again, gives back what the last round took', async () => {
+    const rounds = [
+      movement('txn_1', -6000, 2),
+      movement('txn_2', 5400, 4),
+      movement('txn_3', -6000, 6),
+      movement('txn_4', 6000, 8),
+    ]
+    expect(amounts(await changesOf([], [dispute(rounds, { status: 'won' })]))).toEqual([
+      ['disputed', 6000n],
+      ['dispute_won', 6000n, 'txn_1'],
+      ['disputed', 6000n],
+      ['dispute_won', 6000n, 'txn_3'],
+    ])
+  })
+
+  test('in another currency than its charge is for a person, and what else befell the charge is counted', async () => {
+    const foreign = dispute([movement('txn_1', -4000, 1)], { currency: 'eur' })
+    const changes = await changesOf([refund('re_1')], [foreign])
+    expect(changes.map(({ kind, reference, unbookable }) => [kind, reference, unbookable]).toSorted()).toEqual([
+      ['disputed', 'txn_1', expect.stringContaining('dp_1')],
+      ['refunded', 're_1', undefined],
+    ])
+  })
+
+  test('over its charge is counted whole: what was not received of it is listed', async () => {
+    expect(amounts(await changesOf([], [dispute([movement('txn_1', -12_000, 1)], { amount: 12_000 })]))).toEqual([
+      ['disputed', 12_000n],
+    ])
   })
 })
 

@@ -25,7 +25,7 @@ interface About {
   realNow: number
 }
 
-/** Lists the changes of a charge, oldest first. A dispute that cannot be counted in the charge's currency makes the answer unknown. */
+/** Lists the changes of a charge, oldest first. Movements of a dispute that cannot be counted in the charge's currency are for a person. */
 export async function changesOf(
   api: StripeApi,
   call: GatewayCall,
@@ -38,12 +38,11 @@ export async function changesOf(
   const disputes = await listAll(api, call, ['disputes'], [['payment_intent', name]])
   if (disputes.kind !== 'ok') return unanswered(disputes)
   const about = { call, charge, realNow }
-  const found: Dated[] = refunds.objects.flatMap((refund) => changeOfRefund(about, refund))
-  for (const dispute of disputes.objects) {
-    const movements = movementsOf(about, dispute)
-    if (typeof movements === 'string') return { kind: 'unknown', mismatch: movements }
-    found.push(...movements)
-  }
+  // Stripe lists the newest first, and many are of one second.
+  const found: Dated[] = [
+    ...refunds.objects.toReversed().flatMap((refund) => changeOfRefund(about, refund)),
+    ...disputes.objects.toReversed().flatMap((dispute) => movementsOf(about, dispute)),
+  ]
   return {
     kind: 'read',
     changes: found.sort((a, b) => a.created - b.created).map(({ change }) => change),
@@ -82,18 +81,16 @@ const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
 /**
  * Reads each movement of money of a dispute. Rule (§33): the first withdrawal is the dispute's amount, any other that × its own amount ÷ the first's, since
  * they are of the gateway's own currency; a reinstatement is at most what is still withdrawn, and the last of a dispute that was won is all of it.
- * Returns a sentence where it is not in the charge's currency, or over the charge.
+ * What was before all of it was withdrawn once more was all of it, too. A movement of a dispute in another currency than its charge is for a person.
  */
-function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): Dated[] | string {
+function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): Dated[] {
   const id = textIn(dispute, 'id')
   const movements = listIn(dispute, 'balance_transactions')
     .filter((movement) => (wholeIn(movement, 'amount') ?? 0) !== 0)
     .sort((a, b) => (wholeIn(a, 'created') ?? 0) - (wholeIn(b, 'created') ?? 0))
   if (movements.length === 0) return []
   const whole = fromStripe(wholeIn(dispute, 'amount'), charge.currency)
-  if (whole === undefined || textIn(dispute, 'currency') !== charge.currency.toLowerCase())
-    return `The dispute ${id} at Stripe is in another currency than its payment.`
-  if (whole > charge.amountMinor) return `The dispute ${id} at Stripe is over its payment.`
+  const isForeign = whole === undefined || textIn(dispute, 'currency') !== charge.currency.toLowerCase()
   const first = BigInt(Math.abs(wholeIn(movements[0]!, 'amount') ?? 0))
   const isWon = textIn(dispute, 'status') === 'won'
   const reasonCode = textIn(record(record(dispute.payment_method_details).card), 'network_reason_code')
@@ -104,15 +101,23 @@ function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): D
     const amount = wholeIn(movement, 'amount') ?? 0
     const created = wholeIn(movement, 'created') ?? 0
     const reference = textIn(movement, 'id')
-    const part = halfUp(whole * BigInt(Math.abs(amount)), first)
     const about = { reference, on: stripeDay(call, created, realNow), class: 'refunded_late' as const, code }
+    if (isForeign) {
+      const unbookable = `The dispute ${id} at Stripe is in another currency than its payment: book its movement ${reference} by hand.`
+      return [
+        { created, change: { ...about, kind: 'disputed', amountMinor: 0n, message: messageOf(dispute), unbookable } },
+      ]
+    }
+    const part = halfUp(whole * BigInt(Math.abs(amount)), first)
     if (amount < 0) {
       withdrawn += part
       lastWithdrawal = reference
       return [{ created, change: { ...about, kind: 'disputed', amountMinor: part, message: messageOf(dispute) } }]
     }
     const isLast = movements.slice(at + 1).every((later) => (wholeIn(later, 'amount') ?? 0) < 0)
-    const back = (isWon && isLast) || part > withdrawn ? withdrawn : part
+    const next = Math.min(0, wholeIn(movements[at + 1] ?? {}, 'amount') ?? 0)
+    const isWhole = (isWon && isLast) || BigInt(-next) >= first
+    const back = isWhole || part > withdrawn ? withdrawn : part
     if (back === 0n || lastWithdrawal === undefined) return []
     withdrawn -= back
     const message = 'The dispute was decided for you.'

@@ -11,7 +11,8 @@ interface Row {
   mode: string
   there: string | null
   state: 'refused' | 'unanswered' | null
-  reportedAt: Date | null
+  /** As the driver reads moments: a text in the program. */
+  reportedAt: Date | string | null
   reportedBy: 'webhook' | 'polling' | null
 }
 
@@ -36,6 +37,6 @@ function findingOf({ id, account, type, mode, there, state, reportedAt, reported
   const last =
     reportedAt === null
       ? 'nothing was reported yet'
-      : `the last report came ${reportedAt.toISOString()} by ${reportedBy}`
+      : `the last report came ${new Date(reportedAt).toISOString()} by ${reportedBy}`
   return fine('gateways', `${keys}, ${whose}; ${last}`)
 }
