@@ -36,6 +36,9 @@ export interface CheckedLine {
   wasSettled: boolean
   hasFailed: boolean
   isOfBatch: boolean
+  /** It was handed over by a call of its own, and its gateway has named or refused it. */
+  isCalled: boolean
+  isAnswered: boolean
   isServiceMade: boolean
   givesWay: boolean
 }
@@ -45,6 +48,7 @@ export const listLinePage = (db: Queryable, account: AccountId, after: Id, limit
     select l.payment_id as "id", l.customer_id as "customerId", b.state, l.result, l.returned_on is not null as "isReturned",
            p.settled_on is not null as "wasSettled", p.failed_on is not null as "hasFailed",
            l.is_service_made as "isServiceMade", p.gives_way as "givesWay",
+           l.sent_at is not null as "isCalled", l.gateway_reference is not null or l.result is not null as "isAnswered",
            p.origin = 'batch' and p.customer_id = l.customer_id and p.currency = b.currency as "isOfBatch"
       from batch_lines l
       join payments p on p.account_id = ${account} and p.payment_id = l.payment_id

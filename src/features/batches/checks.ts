@@ -31,9 +31,12 @@ export const batchLines: Check = {
 
 function checkLine(line: CheckedLine, report: Report): void {
   const { id, customerId, state, result, isReturned, wasSettled, hasFailed, isOfBatch, isServiceMade, givesWay } = line
+  const isSubmitted = state === 'submitted' || state === 'completed'
   const text = (what: string, stored: string, expected: string) =>
     report({ customerId, recordType: 'payment', recordId: id, what, stored, expected })
   if (!isOfBatch) text('its batch', 'of it', 'of another customer or currency, or of none')
+  if (isSubmitted && line.isCalled && !line.isAnswered)
+    text('its name at the gateway', 'none', 'one, for it was handed over')
   const shown = wasSettled ? (hasFailed ? 'returned' : 'success') : hasFailed ? 'failed' : 'none'
   const stored = isReturned ? 'returned' : (result ?? 'none')
   // A received payment can be lost by a way that brings no result of a line: a part of it that was refunded.

@@ -10,6 +10,7 @@ import type { GatewayType } from '../gateways/facts.ts'
 import { workAt } from '../gateway-reports/reports.testing.ts'
 import { removalDuty } from '../payment-methods/removal.ts'
 import { linesOfService } from '../collection/line-hooks.ts'
+import { reported, tamperWith } from '../verification/tamper.testing.ts'
 import { batchesDuty } from './duty.ts'
 
 /** Accounts that GoCardless keeps, and batches whose lines are handed over one by one, against its simulator. */
@@ -17,6 +18,9 @@ import { batchesDuty } from './duty.ts'
 const simulator = await GoCardlessSimulator.start()
 const service = await startTestService({ endpoints: { gocardless: simulator.address } })
 const deps = { db: service.db, log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }), realClock: Date.now }
+
+let checked: TestClient
+const { tampered } = await tamperWith(service, () => checked)
 
 afterEach(() => {
   simulator.faults.clear()
@@ -269,6 +273,11 @@ test('a line that is refused has its result with the submission, and its method 
   const [{ id }] = payments() as [{ id: string }]
   expect((await client.get(`/v1/payments/${lines[1]!.paymentID}`)).body.transactionID).toBe(id)
   expect(await differencesOf(service, client)).toEqual([])
+  checked = client
+  const nameless = await tampered('update batch_lines set gateway_reference = null where account_id = :account')
+  expect(reported(nameless)).toEqual([
+    'lines of batches: payment # of customer #: its name at the gateway says none, should say one, for it was handed over',
+  ])
 })
 
 test('after the last moment what surely did not leave is taken out; a batch of which nothing left has failed', async () => {
@@ -400,4 +409,23 @@ test('a mandate that ends rejects its method, and one that comes back verifies i
   expect(await sent()).toEqual([true, '11'])
   book.replaceMandate(mandate, '22')
   expect(await sent()).toEqual([true, '22'])
+})
+
+test.each([
+  ['gateway', '2027-01-08'],
+  ['service', '2027-01-15'],
+])('by Notices %s a sepa debit is announced by whom it names: its day is %s', async (Notices, day) => {
+  const client = await service.newAccount()
+  const { token, book } = simulator.openAccount()
+  await client.post('/v1/currencies', { CurrencyCode: 'EUR' })
+  const Settings = { AccessToken: token, Notices }
+  const gateway = await client.post('/v1/gateways', { GatewayType: 'gocardless', CurrencyCodes: ['EUR'], Settings })
+  const named = { Name: 'Ada', LastName: 'L', Email: 'ada@example.com', PaymentMethod: 'bank_account' }
+  const { customerID } = (await client.post('/v1/customers', { ...named, CurrencyCode: 'EUR' })).body
+  const Token = { customerID, gatewayID: gateway.body.gatewayID, Token: book.addMandate('EUR') }
+  expect((await client.post('/v1/paymentmethods/gatewaytoken', Token)).status).toBe(200)
+  await client.post('/v1/invoices', { customerID, Charges: [{ UnitCostEx: 100 }] })
+  for (const now of ['2027-01-04', '2027-01-05']) await client.put('/v1/clock', { Now: `${now}T12:00:00Z` })
+  const [batch] = (await client.get('/v1/batches')).body
+  expect(batch.ActionDate.slice(0, 10)).toBe(day)
 })
