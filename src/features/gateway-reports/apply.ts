@@ -30,7 +30,7 @@ import { type OnCardLost, rejectLost, renewAccounts, renewCards } from '../payme
 import { askAbout } from '../refunds/ask.ts'
 import { findPaymentRefund } from '../refunds/queries.ts'
 import { applyCharge } from './charge.ts'
-import type { OnUncovered } from './console-refunds.ts'
+import type { OnRefunded } from './console-refunds.ts'
 import { nameCharge } from './names.ts'
 import { findPaymentOfCharge, findSoldCharge, type KeptReport } from './queries.ts'
 import { APPLIED, refused, type Verdict, WAITS } from './rules.ts'
@@ -50,7 +50,7 @@ export interface ReportDeps extends GatewayDeps, CapturedDeps {
   onUnapplied(tx: Transaction, context: RequestContext, report: KeptReport, reason: string): Promise<void>
   onCardLost: OnCardLost
   /** Lists what no money covers of a refund of the console, in the transaction that books it. */
-  onUncovered: OnUncovered
+  onRefunded: OnRefunded
 }
 
 /** Makes the context of what a report of a gateway changes. */

@@ -19,7 +19,7 @@ import type { PaymentRecord } from '../money/records.ts'
 import { isPending } from '../money/rules.ts'
 import { nameCharge } from './names.ts'
 import { type Applying, noteChange, bookableOf } from './applying.ts'
-import { applyRefunded, applyRefundFailed, type OnUncovered } from './console-refunds.ts'
+import { applyRefunded, applyRefundFailed, type OnRefunded } from './console-refunds.ts'
 import { type AppliedChange, listAppliedChanges, listPaymentsOfCharge } from './queries.ts'
 import { APPLIED, lostShares, refused, type Verdict, WAITS, wasNeverReceived } from './rules.ts'
 
@@ -38,7 +38,7 @@ export async function applyCharge(
   context: RequestContext,
   { charge: asked, paymentId, wasPending }: Asked,
   { outcome, changes }: ChargeState,
-  { linesOfService, onUncovered }: { linesOfService: LinesOfService; onUncovered: OnUncovered },
+  { linesOfService, onRefunded }: { linesOfService: LinesOfService; onRefunded: OnRefunded },
 ): Promise<Verdict | 'outdated'> {
   const { gatewayId, id: chargeId } = asked
   assert(await lockedPayment(tx, paymentId), `payment ${paymentId} exists`)
@@ -72,7 +72,7 @@ export async function applyCharge(
   let verdict = APPLIED
   for (const change of changes) {
     if (applied.some(({ kind, reference }) => kind === change.kind && reference === change.reference)) continue
-    const one = await applyChange(tx, context, applying, change, onUncovered)
+    const one = await applyChange(tx, context, applying, change, onRefunded)
     if (one.kind !== 'applied') verdict = one
   }
   return verdict
@@ -83,7 +83,7 @@ function applyChange(
   context: RequestContext,
   applying: Applying,
   change: ChargeChange,
-  onUncovered: OnUncovered,
+  onRefunded: OnRefunded,
 ): Promise<Verdict> {
   if (change.unbookable !== undefined) return listUnbookable(tx, applying, change, change.unbookable)
   switch (change.kind) {
@@ -93,7 +93,7 @@ function applyChange(
     case 'dispute_won':
       return win(tx, context, applying, change)
     case 'refunded':
-      return applyRefunded(tx, context, applying, change, onUncovered)
+      return applyRefunded(tx, context, applying, change, onRefunded)
     case 'refund_failed':
       return applyRefundFailed(tx, context, applying, change)
   }

@@ -12,11 +12,11 @@ import { APPLIED, refused, type Verdict } from './rules.ts'
 
 /** Money that went back at a gateway's console, or came back of it (§33). No payment fails of it, and nothing of an invoice changes. */
 
-/** Lists what no money covers of a refund of the console for a person. */
-export type OnUncovered = (
+/** Lists a refund of the console, which waits for a person whenever no money covers it. */
+export type OnRefunded = (
   tx: Transaction,
   context: RequestContext,
-  about: { gatewayId: Id; refund: PaymentRefund; openMinor: bigint },
+  about: { gatewayId: Id; refund: PaymentRefund },
 ) => Promise<void>
 
 /** Books what was refunded, as far as the charge has received it and not given it back; what is over is listed. */
@@ -25,14 +25,14 @@ export async function applyRefunded(
   context: RequestContext,
   applying: Applying,
   { kind, reference, amountMinor, on }: ChargeChange,
-  onUncovered: OnUncovered,
+  onRefunded: OnRefunded,
 ): Promise<Verdict> {
   const { gatewayId, chargeId, charge } = applying
   const { bookedMinor, overMinor } = bookableOf(amountMinor, await getReceivedOfCharge(tx, gatewayId, chargeId))
   if (bookedMinor > 0n) {
     const made = { gatewayReference: reference, amountMinor: bookedMinor, on: earlier(on, context.moment.today) }
-    const { refund, openMinor } = await bookConsoleRefund(tx, context, charge, made)
-    if (openMinor > 0n) await onUncovered(tx, context, { gatewayId, refund, openMinor })
+    const refund = await bookConsoleRefund(tx, context, charge, made)
+    await onRefunded(tx, context, { gatewayId, refund })
   }
   const paymentId = bookedMinor > 0n ? charge.id : null
   await noteChange(tx, applying, { kind, reference, paymentId, amountMinor: bookedMinor, undoes: null })

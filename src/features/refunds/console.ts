@@ -20,15 +20,14 @@ export interface ConsoleRefund {
 
 /**
  * Books a refund that was made at a gateway's console, of a charge whose customer is locked and that `payment` was first (§33). The payment does not fail of it:
- * its money is a refund adjustment, covered by what is unallocated of the charge; the rest is open, with an event. Returns the refund, and what of it is open, in
- * minor units.
+ * its money is a refund adjustment, covered by what is unallocated of the charge; the rest is open, with an event.
  */
 export async function bookConsoleRefund(
   tx: Transaction,
   context: RequestContext,
   payment: PaymentRecord,
   { gatewayReference, amountMinor, on }: ConsoleRefund,
-): Promise<{ refund: PaymentRefund; openMinor: bigint }> {
+): Promise<PaymentRefund> {
   const { id: paymentId, customerId, currency } = payment
   const dated = afterLock(later(on, payment.dated), context.account.lockDate)
   const ref = `Refund of payment ${paymentId}`
@@ -51,5 +50,5 @@ export async function bookConsoleRefund(
     const reason = `The customer owes ${amountText(openMinor, currency)} of it: no unallocated money of its charge covers that.`
     await recordChange(tx, context, refundKind, { type: 'payment_refund.uncovered', row: refund, customerId, reason })
   }
-  return { refund, openMinor }
+  return refund
 }

@@ -55,6 +55,13 @@ const stateOf = (account: AccountId): Fragment => fragment`
        where r.account_id = ${account} and r.refund_id = l.refund_id and a.amount_minor > a.paid_minor + a.pending_minor + a.negative_minor)
     then 'closed' else l.state end`
 
+/** Builds the SQL of the amount of a line `l`: of a refund of a gateway's console what nothing covers, or the whole where all is covered. */
+const amountOf = (account: AccountId): Fragment => fragment`
+  coalesce((
+      select nullif(a.amount_minor - a.paid_minor - a.pending_minor - a.negative_minor, 0) from payment_refunds r
+        join positive_adjustments a on a.account_id = ${account} and a.positive_adjustment_id = r.adjustment_id
+       where r.account_id = ${account} and r.refund_id = l.refund_id), l.amount_minor)`
+
 const fileColumns = (account: AccountId): Fragment => fragment`
   f.result_file_id as "id", f.gateway_id as "gatewayId", f.sha256, f.format, f.lines_done as "linesDone", f.finished_at is not null as "isFinished",
   f.is_to_be_sent_again as "isToBeSentAgain",
@@ -146,7 +153,7 @@ export interface ShownLine extends ListedLine {
 const lineColumns = (account: AccountId): Fragment => fragment`
   l.result_line_id as "id", l.result_file_id as "fileId",
   (select f.gateway_id from result_files f where f.account_id = ${account} and f.result_file_id = l.result_file_id) as "gatewayId",
-  case when l.is_change then 'change' when l.refund_id is not null then 'refund' else l.kind end as "kind", l.dated, l.amount_minor as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", ${stateOf(account)} as "state", l.is_credit as "isCredit",
+  case when l.is_change then 'change' when l.refund_id is not null then 'refund' else l.kind end as "kind", l.dated, ${amountOf(account)} as "amountMinor", l.currency, l.code, l.sealed_texts as "sealedTexts", ${stateOf(account)} as "state", l.is_credit as "isCredit",
   l.entry_minor as "entryMinor", l.same_as as "sameAs", l.payment_id as "paymentId", l.invoice_id as "invoiceId"`
 
 /** Lists the lines of a file in the order of the file; undefined bounds nothing. */

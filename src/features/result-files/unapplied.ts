@@ -60,17 +60,17 @@ const unappliedReports =
       paymentId: await paymentOf(tx, report),
     })
 
-/** Makes the function that lists what no money covers of a refund of a gateway's console, as a file of one line. */
-const uncoveredRefunds =
-  (deps: Deps): ReportDeps['onUncovered'] =>
-  (tx, { moment: { now } }, { gatewayId, refund, openMinor }) =>
+/** Makes the function that lists a refund of a gateway's console, as a file of one line, which waits whenever no money covers it. */
+const consoleRefunds =
+  (deps: Deps): ReportDeps['onRefunded'] =>
+  (tx, { moment: { now } }, { gatewayId, refund }) =>
     list(deps, tx, now, {
       gatewayId,
-      reference: `Refund ${refund.gatewayReference} of payment ${refund.paymentId} at the gateway is not covered: credit an invoice, or ask the customer for the money.`,
+      reference: `Refund ${refund.gatewayReference} of payment ${refund.paymentId} at the gateway. If nothing covers it, credit an invoice, or ask the customer for the money.`,
       likeness: `refund ${refund.id}`,
       kind: 'refund',
       dated: refund.dated,
-      amountMinor: openMinor,
+      amountMinor: refund.amountMinor,
       currency: refund.currency,
       code: 'refund',
       paymentId: refund.paymentId,
@@ -78,9 +78,9 @@ const uncoveredRefunds =
     })
 
 /** Makes the functions that list what of reports waits for a person. */
-export const listedReports = (deps: Deps): Pick<ReportDeps, 'onUnapplied' | 'onUncovered'> => ({
+export const listedReports = (deps: Deps): Pick<ReportDeps, 'onUnapplied' | 'onRefunded'> => ({
   onUnapplied: unappliedReports(deps),
-  onUncovered: uncoveredRefunds(deps),
+  onRefunded: consoleRefunds(deps),
 })
 
 /** Finds the payment that a report is about, if there is one. That which has the identifier and another nonce is another's: of a copy, or of what a restore has lost. */
