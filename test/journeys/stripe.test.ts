@@ -19,6 +19,7 @@ import { keysDuty } from '../../src/features/gateways/keys-duty.ts'
 import { findGateway } from '../../src/features/gateways/queries.ts'
 import { DUNNING_KINDS } from '../../src/features/outbox/collection-templates.ts'
 import { backgroundContext, momentOf } from '../../src/kernel/context.ts'
+import { beginSession } from '../../src/features/capture-sessions/capture.testing.ts'
 import { checkGatewayKeys } from '../../src/platform/checkup/gateway-keys.ts'
 import { sql } from '../../src/platform/database/sql.ts'
 import { keptReports, workAt } from '../../src/features/gateway-reports/reports.testing.ts'
@@ -436,6 +437,8 @@ describe('a key that Stripe does not accept', () => {
     const other = await at.invoice(20)
     expect(refusal(await client.post(`/v1/invoices/${other}/collect`))).toEqual([409, 'key_refused'])
     expect(refusal(await bring('pm_another'))).toEqual([409, 'key_refused'])
+    const { GatewayToken } = await gateway()
+    expect(refusal(await beginSession(client, { GatewayToken }))).toEqual([409, 'key_refused'])
     await askAboutKeys(at)
     expect(await doctorOf(gatewayID)).toMatchObject({
       state: 'warn',

@@ -50,7 +50,12 @@ export function answerBrowser(
     case '/browser/answer': {
       const { intent, isConfirmed } = given as { intent: string; isConfirmed: boolean }
       const book = books.find(({ intents, setups }) => intents.has(intent) || setups.has(intent))
-      book?.byItself(() => answerChallenge(book, intent, isConfirmed))
+      try {
+        book?.byItself(() => answerChallenge(book, intent, isConfirmed))
+      } catch (error) {
+        // The intent was cancelled meanwhile: the bank asks for nothing any more.
+        if (!(error instanceof StripeRefusal)) throw error
+      }
       return json({})
     }
     default:

@@ -11,7 +11,7 @@ import { amountIn } from '../../platform/wire/amounts.ts'
 import { refuseUnknownCurrency } from '../currencies/held.ts'
 import type { Customer } from '../customers/queries.ts'
 import { type Gateway, holdGatewayByToken } from '../gateways/queries.ts'
-import { currenciesOf, isReady } from '../gateways/rules.ts'
+import { currenciesOf, refuseUnready } from '../gateways/rules.ts'
 import type { OnMethodChanged } from '../payment-methods/actions.ts'
 import { removeAtGateway } from '../payment-methods/removal.ts'
 import { addPayment, settlePayment } from '../money/payments.ts'
@@ -82,7 +82,7 @@ const refused = (code: string, message: string, field: string | null = null) => 
 
 function checkPossible(body: SessionBody, gateway: Gateway): void {
   const { id } = gateway
-  if (!isReady(gateway)) throw refused('gateway_inactive', `The gateway ${id} is not active.`, 'GatewayToken')
+  refuseUnready(gateway, 'GatewayToken')
   if (!currenciesOf(gateway).includes(body.CurrencyCode))
     throw refused('currency_unfit', `The gateway ${id} does not take ${body.CurrencyCode}.`, 'CurrencyCode')
   const kinds = kindsOnPages(gateway)

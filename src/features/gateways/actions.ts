@@ -56,7 +56,7 @@ function sealedSettings(
   settings: SentSettings,
 ): Omit<StoredSettings, 'accountThere'> {
   const settingNames = Object.keys(settings).sort()
-  const keyEnding = keyIn(type, settings)?.slice(-ENDING) ?? null
+  const keyEnding = keyIn(type, settings)?.trim().slice(-ENDING) ?? null
   if (settingNames.length === 0) return { settings: null, settingNames, keyEnding }
   return { settings: envelope.seal(account, settingsPlace(id), canonicalJson(settings)), settingNames, keyEnding }
 }

@@ -52,6 +52,12 @@ export const keyNotAccepted = ({ id, keyState }: Pick<Gateway, 'id' | 'keyState'
         `The gateway ${id} does not accept its secret key; send another one (PUT /v1/gateways/${id}). It is asked again every hour.`,
       )
 
+/** Throws a conflict where a gateway is not in use: its key is not accepted, it is not active, or it lacks Settings. */
+export function refuseUnready(gateway: Gateway, field = 'gatewayID'): void {
+  if (gateway.isActive && gateway.keyState !== null) throw keyNotAccepted(gateway)
+  if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, field)
+}
+
 /** Throws a conflict where a gateway is stopped: no money moves through it. */
 export function refuseStopped(gateway: Pick<Gateway, 'id' | 'heldFor' | 'keyState'>): void {
   const { id, heldFor, keyState } = gateway

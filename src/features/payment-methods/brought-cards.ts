@@ -8,7 +8,7 @@ import { checkCustomerReference } from '../customers/record.ts'
 import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { GatewayAdapter, StoredCard } from '../gateways/contract.ts'
 import { findGateway, type Gateway } from '../gateways/queries.ts'
-import { currenciesOf, isReady, keyNotAccepted, kindsOf } from '../gateways/rules.ts'
+import { currenciesOf, keyNotAccepted, kindsOf, refuseUnready } from '../gateways/rules.ts'
 import { addMethod, keptAccountFields, NO_ACCOUNT, type OnMethodChanged } from './actions.ts'
 import { noAnswer } from './add-card.ts'
 import { lockToken } from './intent-queries.ts'
@@ -35,8 +35,7 @@ export async function checkBroughtCard(
 
 /** Throws a conflict where a gateway keeps no cards of others, or is not in use. */
 export function refuseTokensAt({ adapters }: GatewayDeps, gateway: Gateway): void {
-  if (gateway.isActive && gateway.keyState !== null) throw keyNotAccepted(gateway)
-  if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, 'gatewayID')
+  refuseUnready(gateway)
   if (!adapters.get(gateway.type)?.findToken)
     throw conflict('gateway_unfit', `The gateway ${gateway.id} keeps no cards by token.`, 'gatewayID')
 }

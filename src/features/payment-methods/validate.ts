@@ -7,7 +7,7 @@ import { askGateway, type GatewayDeps } from '../gateways/call.ts'
 import type { AccountAnswer } from '../gateways/contract.ts'
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import type { Gateway } from '../gateways/queries.ts'
-import { isReady, kindsOf } from '../gateways/rules.ts'
+import { kindsOf, refuseUnready } from '../gateways/rules.ts'
 import { numberHash, type OnMethodChanged } from './actions.ts'
 import type { CheckedAccount } from './checks.ts'
 import { listMethodsOf, updateMethodState } from './queries.ts'
@@ -18,7 +18,7 @@ import type { ValidationBody } from './wire.ts'
 
 /** Refuses a gateway that takes no such accounts, or is not in use. */
 export function refuseGateway(gateway: Gateway, { kind }: CheckedAccount): void {
-  if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, 'gatewayID')
+  refuseUnready(gateway)
   if (!kindsOf(gateway).includes(kind))
     throw conflict('gateway_unfit', `The gateway ${gateway.id} takes no ${kind} accounts.`, 'gatewayID')
   if (gatewayFactsOf(gateway.type).keepsAccounts)
