@@ -50,6 +50,11 @@ test.each([
   await expect(refused).rejects.not.toThrow(/planted|Colour/)
 })
 
+test('a file that is missing, or a folder, is named', async () => {
+  for (const path of [join(folder, 'none.csv'), folder])
+    await expect(readCardFile(path).next()).rejects.toThrow(`There is no file ${path} that can be read (E`)
+})
+
 test('a file of 100,000 lines is read as it comes, not kept', async () => {
   const path = fileOf(
     `Reference,Token\n${Array.from({ length: 100_000 }, (_, n) => `R${n},cus_${n}/pm_${n}\n`).join('')}"`,

@@ -19,6 +19,9 @@ export interface CardRow {
 /** Characters that a line may have: what is longer has a quotation mark that nobody closed. */
 const LINE_MAX = 10_000
 
+/** Codes of a file that is missing, a folder, or somebody else's. */
+const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES']
+
 const refused = (message: string): Fault => invalid('csv_invalid', message)
 
 async function* textOf(path: string): AsyncGenerator<string> {
@@ -28,6 +31,9 @@ async function* textOf(path: string): AsyncGenerator<string> {
     yield decoder.decode()
   } catch (error) {
     if (error instanceof TypeError) throw refused('The file is not UTF-8: save it as "CSV UTF-8".')
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== undefined && NOT_THERE.includes(code))
+      throw refused(`There is no file ${path} that can be read (${code}).`)
     throw error
   }
 }
