@@ -177,6 +177,9 @@ async function rightRequest(operation: DocumentedOperation, world: World): Promi
   return { method: operation.method, url, headers, ...(payload ? { payload } : {}) }
 }
 
+/** Operations that only Stripe, or a simulator of it, lets succeed: `test/journeys/stripe-operated.test.ts` does. */
+const AT_STRIPE: ReadonlySet<string> = new Set(['connectGateway', 'disconnectGateway'])
+
 /** Records are picked at random, and not every one can be deleted or changed. */
 const RIGHT_TRIES = 40
 
@@ -191,7 +194,7 @@ async function attack(world: World, mine: readonly DocumentedOperation[], owner:
       await look()
       await send(operation, request)
     }
-    if (!isDone())
+    if (!isDone() && !AT_STRIPE.has(operation.id))
       outcome.failures.push(
         `${operation.id}: no right request could be made (${[...(outcome.seen.get(operation.id) ?? [])].join(', ')}); samples.ts or world.ts must learn how`,
       )

@@ -99,6 +99,7 @@ const UNSHOWN: Readonly<Record<string, readonly string[]>> = {
   editCustomer: ['CustomFields'],
   addEMandate: SIGNEE,
   addRedirectEMandate: SIGNEE,
+  addMandateSetup: ['isPrimary'],
   addPayment: ['AutoApply', 'sendReceipt'],
   editPayment: ['AutoApply'],
   editBatch: ['Notes'],

@@ -197,7 +197,7 @@ test('a full key is answered what opens a page of each kind', { timeout: 240_000
   const secret = paths.filter((path) => /outbox|pay(?:ment)?method|emandate|link$/.test(path))
   const opened = await openedBy(await gather(client, secret), ['GET'], client)
   // The form of a card is reached by the page of its invoice, the signee's copy by its download.
-  expect([...opened.keys()].toSorted()).toEqual(['download', 'i', 'm', 'u', 'w', 'widget'])
+  expect([...opened.keys()].toSorted()).toEqual(['d', 'download', 'i', 'm', 'u', 'w', 'widget'])
 })
 
 test('a read key is 403 for a link and for the markup of a session, and reads both as null', async () => {

@@ -15,6 +15,7 @@ const UNREPRESENTED: Record<string, string> = {
   validateBankAccountByPut: 'the same by PUT',
   settleCaptureSaleByHand: 'nothing reads one sale, and the list shows those that are not settled',
   replaceLogo: 'reading it answers the bytes that were sent',
+  connectGateway: 'only Stripe, or a simulator of it, lets it succeed',
   testWebhook: '202: what was asked for is not done yet',
   replayWebhookDelivery: '202: what was asked for is not done yet',
   replayWebhookEvents: '202: what was asked for is not done yet',

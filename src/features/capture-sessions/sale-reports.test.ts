@@ -74,7 +74,7 @@ describe('a gateway that finds otherwise later', () => {
     expect(payment).toMatchObject({ Amount: 49, Status: 'Allocated' })
     const refunds = (await client.get(`/v1/payments/${payment.paymentID}/refunds`)).body
     expect(refunds).toMatchObject([{ Amount: 49, State: 'succeeded', isFromGateway: true }])
-    expect((await client.get('/v1/resultfiles')).body).toEqual([])
+    expect((await client.get('/v1/resultfiles?isOpen=true')).body).toEqual([])
     expect(await differences(client)).toEqual([])
   })
 
