@@ -121,7 +121,10 @@ export function refusalOfMethod(gateway: Gateway, method: LineMethod): LineRefus
         : `${label} is not kept by gateway ${gateway.id}, which debits only accounts that it keeps itself.`,
     }
   if (method.state === 'rejected')
-    return { code: 'payment_method_rejected', message: `${label} was rejected; edit or validate it first.` }
+    return {
+      code: 'payment_method_rejected',
+      message: `${label} was rejected; ${isKept ? 'send the customer a link to a new mandate' : 'edit or validate it first'}.`,
+    }
   return undefined
 }
 

@@ -74,9 +74,12 @@ export function misfitOf(gateway: Gateway, method: MethodFacts, currency: string
   if (!currenciesOf(gateway).includes(currency))
     return refused('gateway_currency', `Gateway ${id} does not take the currency ${currency}.`)
   if (!method.isRejected) return null
+  const isKeptAccount = method.gatewayId !== null && method.kind !== 'credit_card'
   return refused(
     'payment_method_rejected',
-    `Payment method ${method.id} was rejected by its bank; edit or validate it first.`,
+    isKeptAccount
+      ? `Payment method ${method.id} was rejected; send the customer a link to a new mandate.`
+      : `Payment method ${method.id} was rejected by its bank; edit or validate it first.`,
     'customerPaymentMethodID',
   )
 }

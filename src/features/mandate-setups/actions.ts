@@ -76,6 +76,12 @@ export async function addSetup(
   const [currency] = currenciesOf(gateway)
   if (!keepsAccounts(gateway) || currency === undefined)
     throw conflict('gateway_unfit', `The gateway ${gateway.id} keeps no accounts with their mandates.`, 'gatewayID')
+  if (!currenciesOf(gateway).includes(customer.currency))
+    throw conflict(
+      'currency_unfit',
+      `The gateway ${gateway.id} takes ${currency}, and customer ${customer.id} has ${customer.currency}.`,
+      'gatewayID',
+    )
   const id = await insertSetup(tx, {
     ...{ customerId: customer.id, gatewayId: gateway.id, currency, returnUrl: body.ReturnUrl ?? null },
     ...{ isPrimary: body.isPrimary ?? false, createdAt: context.moment.now },

@@ -27,7 +27,7 @@ const en: SetupWords = {
   },
   looking: {
     title: 'One moment, please',
-    text: 'We are asking whether your mandate has arrived. This page looks again in five seconds.',
+    text: 'We are asking whether your mandate has arrived. Please look again in a moment.',
     again: 'Look again',
   },
   pending: {
@@ -61,7 +61,7 @@ const de: SetupWords = {
   },
   looking: {
     title: 'Einen Moment bitte',
-    text: 'Wir fragen nach, ob Ihr Mandat angekommen ist. Diese Seite sieht in fünf Sekunden noch einmal nach.',
+    text: 'Wir fragen nach, ob Ihr Mandat angekommen ist. Bitte sehen Sie gleich noch einmal nach.',
     again: 'Noch einmal nachsehen',
   },
   pending: {

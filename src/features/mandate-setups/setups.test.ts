@@ -249,6 +249,9 @@ test('bad input is named, links that were altered lead nowhere, and keys that on
     expect(await problems({ customerID, ReturnUrl })).toEqual([400, 'return_url_unfit', 'ReturnUrl'])
   const [sandbox] = (await client.get('/v1/gateways')).body
   expect(await problems({ customerID, gatewayID: sandbox.gatewayID })).toEqual([409, 'gateway_unfit', 'gatewayID'])
+  const Settings = { AccessToken: simulator.openAccount().token }
+  const euros = await client.post('/v1/gateways', { GatewayType: 'gocardless', CurrencyCodes: ['EUR'], Settings })
+  expect(await problems({ customerID, gatewayID: euros.body.gatewayID })).toEqual([409, 'currency_unfit', 'gatewayID'])
   const { mandateSetupID, Url } = await make({ gatewayID: gateway.gatewayID })
   const last = Url.at(-1) === 'a' ? 'b' : 'a'
   expect((await visit(Url.slice(0, -1) + last)).status).toBe(404)
