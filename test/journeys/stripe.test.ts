@@ -432,6 +432,9 @@ describe('a key that Stripe does not accept', () => {
     await bring(stripe.console.addCard('4242424242424242').token)
     const one = await at.invoice(115)
     simulator.revoke(stripe.secretKey)
+    // Settings are asked about at each PUT, whether its key is another or not.
+    const put = await client.put(`/v1/gateways/${gatewayID}`, { Settings: { StatementSuffix: 'SHOP' } })
+    expect([put.status, put.body.Errors[0]]).toMatchObject([400, { Code: 'key_refused', Field: 'Settings.SecretKey' }])
     expect((await client.post(`/v1/invoices/${one}/collect`)).status).toBe(202)
     expect(await gateway()).toMatchObject({ isActive: true, isEnabled: false, HeldFor: null })
     const other = await at.invoice(20)

@@ -33,7 +33,7 @@ const NOT_ASKED: SecretKeyAnswer = { account: null, isSame: 'unanswered', versio
 
 type Asked = Pick<Gateway, 'id' | 'token' | 'type' | 'settings'>
 
-/** Asks a gateway about the secret key of Settings to be. Throws (400) where it is refused. Undefined: there is nothing to ask about, which is a new key, or one that was not accepted. */
+/** Asks a gateway about the secret key of Settings to be. Throws (400) where it is refused. Undefined: the gateway has no key, or one that was accepted stays. */
 export async function askAboutKey(
   deps: GatewayDeps,
   db: Queryable,
@@ -46,13 +46,14 @@ export async function askAboutKey(
   if (secretKey === undefined) return undefined
   const before = present ? openSettings(deps.envelope, context.account.id, present) : {}
   const { keyState = null, version = null } = present ?? {}
-  if (merged[secretKey] === before[secretKey] && keyState === null) return undefined
   const gateway: Asked = present ?? { id: 0n, token: randomUUID(), type, settings: null }
   const ask = <Answer>(settings: SentSettings, asked: Parameters<typeof askGateway<Answer>>[3]) =>
     askGateway(deps, context, gateway, asked, { settings: readSettings(facts, settings), patienceMs: PATIENCE_MS })
   const check = (settings: SentSettings) => ask<AccountAnswer>(settings, (adapter, call) => adapter.check(call))
   const answer = await check(merged)
   if (answer.kind === 'refused') throw invalid('key_refused', answer.reason, `Settings.${secretKey}`)
+  // A key that was accepted stays so where no answer comes.
+  if (merged[secretKey] === before[secretKey] && keyState === null) return undefined
   if (answer.kind !== 'accepted') return { ...NOT_ASKED, version }
   const account = answer.account ?? null
   const accepted = { account, version, isAccepted: true }
