@@ -15,7 +15,7 @@ interface Told {
   tellingInvoiceID: number
 }
 
-const STATUSES = ['Paid', 'Due', 'Past Due', 'Cancelled', 'Draft']
+const STATUSES = ['Paid', 'Pending', 'Due', 'Past Due', 'Cancelled', 'Draft']
 
 test('the demo is a year of billing ending today: invoices in every month, none to come, and nothing left to bill', async () => {
   const env = { DATA_DIR: startedFolder(), LOG_LEVEL: 'warn' }
