@@ -61,6 +61,17 @@ describe.skipIf(MISSING !== undefined)(`the service on Citus${needs}`, async () 
     await import('../api/tenancy.test.ts')
   })
 
+  describe('cards in fields of a gateway', async () => {
+    await import('../../src/features/capture-sessions/fields.test.ts')
+  })
+  describe('refunds', async () => {
+    await import('../../src/features/refunds/routes.test.ts')
+  })
+  // One after the other: its duties work for all accounts.
+  describe('filters, books and duties', async () => {
+    await import('./asked.testing.ts')
+  })
+
   describe('in all', () => {
     test('every operation was answered with success', async () => {
       const service = await startTestService()

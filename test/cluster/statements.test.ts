@@ -21,6 +21,9 @@ const needs = MISSING === undefined ? '' : ` (needs ${MISSING})`
 /** Files whose statements are about all accounts, though one of their values may be that of an account. */
 const OF_ALL_ACCOUNTS = ['platform/failover/queries.ts']
 
+/** Statement that fails where another test has a gateway of a live account by now: none can be held for a made-up reason. */
+const MEETS_OTHERS = /\bhold_live_gateways\(/
+
 /** No made-up value is this number. */
 const JUDGED = 404_000_000_404n
 
@@ -58,7 +61,7 @@ describe.skipIf(MISSING !== undefined)(`statements on Citus${needs}`, () => {
       const isOfOne = accountParameters.size > 0 && !OF_ALL_ACCOUNTS.includes(file) && !ofOwner.test(text)
       if (isOfOne && [...judges[1].sentTo].some((name) => name !== home))
         differing.push(`is sent to other workers in ${file}: ${shortened(text)}`)
-      if (here?.state === there?.state) continue
+      if (here?.state === there?.state || MEETS_OTHERS.test(text)) continue
       differing.push(`${here?.state} became ${there?.state} (${there?.message}) in ${file}: ${shortened(text)}`)
     }
     expect(judged).toBeGreaterThan(1200)
