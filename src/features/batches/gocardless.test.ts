@@ -355,7 +355,7 @@ function nextWeekday(days: number): string {
 }
 
 test.each([
-  ['leaves by itself on its last day', false],
+  ['leaves on its own on its last day', false],
   ['waits for its release with four eyes', true],
 ])('a batch of the service %s', async (_name, isFourEyes) => {
   const { client, customer, must, move, payments, book } = await shopOf({ isFourEyes })

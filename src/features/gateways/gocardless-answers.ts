@@ -1,10 +1,8 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
+import { type AnswerObject, listIn, record, textIn, sentenceWithout } from './answer-objects.ts'
 import type { Declined, GatewayCall, GatewayRefusal } from './contract.ts'
-import { listIn, record, type StripeObject as GoCardlessObject, textIn } from './stripe-objects.ts'
 
 /** Meanings of GoCardless's refusals and of the causes of its events, as tables (§38). */
-
-export type { GoCardlessObject }
 
 /**
  * Meaning of an answer that is no object. `not_sent`: surely nothing was made; `made`: the key has made something before, under this name; `invalid`: what was
@@ -25,11 +23,11 @@ const SERVER_FAILS = 500
 const REFUSED = 400
 
 /** Returns the words that an error names its parts and reasons with. */
-const wordsOf = (errors: readonly GoCardlessObject[]): string =>
+const wordsOf = (errors: readonly AnswerObject[]): string =>
   errors.map((one) => [one.field, one.reason, one.request_pointer].filter(Boolean).join(' ')).join(' ')
 
 /** Returns what an answer means whose status is not one of success. */
-export function meaningOf(status: number, error: GoCardlessObject): Meaning {
+export function meaningOf(status: number, error: AnswerObject): Meaning {
   const errors = listIn(error, 'errors')
   const [first = {}] = errors
   const code = textIn(first, 'reason') || textIn(error, 'type') || 'refused'
@@ -78,22 +76,11 @@ const CAUSES: Readonly<Record<string, DeclineClass>> = {
 /** Returns the class of an event's cause. */
 export const causeClassOf = (cause: string): DeclineClass => CAUSES[cause] ?? 'unknown'
 
-const MESSAGE_MAX = 500
-
 /** Identifiers of GoCardless, as MD000AMA19XGEC. */
 const IDENTIFIER = /\b[A-Z]{2,3}[0-9A-Z]{6,}\b/g
 
 /** Returns a sentence of GoCardless's for a person: without identifiers and numbers that could be an account's, and ended by a full stop. */
-export function plainSentence(message: string): string {
-  const text = message
-    .replace(IDENTIFIER, '…')
-    .replace(/\d(?:[ -]?\d){5,}/g, '…')
-    .trim()
-    .slice(0, MESSAGE_MAX)
-  if (text === '') return 'The gateway declined.'
-  const begun = text[0]!.toUpperCase() + text.slice(1)
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`
-}
+export const plainSentence = (message: string): string => sentenceWithout(message, [IDENTIFIER, /\d(?:[ -]?\d){5,}/g])
 
 export const declined = (
   { today }: Pick<GatewayCall, 'today'>,

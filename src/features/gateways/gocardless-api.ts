@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import { steadyClock } from '../../platform/steady-clock.ts'
+import { type AnswerObject, listIn, record, textIn } from './answer-objects.ts'
 import type { Calling } from './calling.ts'
 import type { GatewayCall, None, NotSent, Unknown } from './contract.ts'
-import { type GoCardlessObject, type Meaning, meaningOf } from './gocardless-answers.ts'
-import { listIn, record, textIn } from './stripe-objects.ts'
+import { type Meaning, meaningOf } from './gocardless-answers.ts'
 
 /** Requests to GoCardless: JSON wrapped in the name of its collection, of a fixed version, each POST under a key. */
 
@@ -18,7 +18,7 @@ export const GOCARDLESS_PER_SECOND = 15
 type Refused = Exclude<Meaning, { kind: 'not_sent' | 'unknown' }>
 
 export type GoCardlessAnswer =
-  | { kind: 'ok'; object: GoCardlessObject; body: GoCardlessObject }
+  | { kind: 'ok'; object: AnswerObject; body: AnswerObject }
   | { kind: 'refused'; meaning: Refused }
   | Unknown
   | NotSent
@@ -40,7 +40,7 @@ export type Query = Readonly<Record<string, string | undefined>>
 export interface GoCardlessApi {
   get(call: GatewayCall, path: Path, query?: Query): Promise<GoCardlessAnswer>
   /** A key that is left out is random: of what moves no money and may be made twice. */
-  post(call: GatewayCall, path: Path, body: GoCardlessObject, key?: string): Promise<GoCardlessAnswer>
+  post(call: GatewayCall, path: Path, body: AnswerObject, key?: string): Promise<GoCardlessAnswer>
 }
 
 const pathOf = ([collection, id, action]: Path): string =>
@@ -57,7 +57,7 @@ export function gocardlessApi({
   async function ask(
     call: GatewayCall,
     path: Path,
-    { query = {}, body, key }: { query?: Query; body?: GoCardlessObject; key?: string },
+    { query = {}, body, key }: { query?: Query; body?: AnswerObject; key?: string },
   ): Promise<GoCardlessAnswer> {
     if (endpoint !== undefined && call.isLive) return { kind: 'not_sent' }
     const { isCustomerPresent: isFirst, signal } = call
@@ -127,7 +127,7 @@ export async function listPage(
   call: GatewayCall,
   collection: string,
   query: Query,
-): Promise<{ kind: 'page'; objects: GoCardlessObject[]; after: string } | Exclude<GoCardlessAnswer, { kind: 'ok' }>> {
+): Promise<{ kind: 'page'; objects: AnswerObject[]; after: string } | Exclude<GoCardlessAnswer, { kind: 'ok' }>> {
   const answer = await api.get(call, [collection], { ...query, limit: String(PAGE) })
   if (answer.kind !== 'ok') return answer
   if (!Array.isArray(answer.body[collection])) return NOT_KNOWN
@@ -141,8 +141,8 @@ export async function listAll(
   call: GatewayCall,
   collection: string,
   query: Query,
-): Promise<{ kind: 'ok'; objects: GoCardlessObject[] } | Exclude<GoCardlessAnswer, { kind: 'ok' }>> {
-  const objects: GoCardlessObject[] = []
+): Promise<{ kind: 'ok'; objects: AnswerObject[] } | Exclude<GoCardlessAnswer, { kind: 'ok' }>> {
+  const objects: AnswerObject[] = []
   for (let after: string | undefined; ;) {
     const page = await listPage(api, call, collection, { ...query, after })
     if (page.kind !== 'page') return page

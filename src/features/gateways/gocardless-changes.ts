@@ -1,13 +1,13 @@
+import { type AnswerObject, record, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type { AskedCharge, ChargeChange, Declined, GatewayCall, NotSent, Unknown } from './contract.ts'
-import { causeClassOf, type GoCardlessObject, plainSentence } from './gocardless-answers.ts'
+import { causeClassOf, plainSentence } from './gocardless-answers.ts'
 import { type GoCardlessApi, listAll, unanswered } from './gocardless-api.ts'
-import { dayOfMoment, referenceIn } from './gocardless-objects.ts'
-import { record, textIn, wholeIn } from './stripe-objects.ts'
+import { dayOfMoment } from './gocardless-objects.ts'
 
 /** History of payments at GoCardless, as their events and refunds have it. */
 
 interface About {
-  payment: GoCardlessObject
+  payment: AnswerObject
   charge: Pick<AskedCharge, 'amountMinor' | 'currency'>
   realNow: number
 }
@@ -54,7 +54,7 @@ const compare = (a: string, b: string): number => Date.parse(a) - Date.parse(b) 
 const FAILURES = ['failed', 'cancelled', 'customer_approval_denied']
 
 /** Walks through the events of a payment, oldest first. Rule (§38): until it is confirmed a failure is its outcome, after that it is a loss. */
-function walk(call: GatewayCall, { charge, realNow }: About, events: readonly GoCardlessObject[]) {
+function walk(call: GatewayCall, { charge, realNow }: About, events: readonly AnswerObject[]) {
   let failure: Declined | null = null
   let isConfirmed = false
   let lastLoss: string | undefined
@@ -77,7 +77,7 @@ function walk(call: GatewayCall, { charge, realNow }: About, events: readonly Go
 }
 
 /** Reads class, code and sentence of an event. A chargeback without a cause is a payer who claims the money back. */
-function reasonOf(event: GoCardlessObject): Pick<ChargeChange, 'class' | 'code' | 'message'> {
+function reasonOf(event: AnswerObject): Pick<ChargeChange, 'class' | 'code' | 'message'> {
   const details = record(event.details)
   const cause = textIn(details, 'cause')
   const isClaim = textIn(event, 'action') === 'charged_back' && ['', 'other'].includes(cause)
@@ -91,7 +91,7 @@ function reasonOf(event: GoCardlessObject): Pick<ChargeChange, 'class' | 'code' 
 const RETURNED = ['bounced', 'funds_returned']
 
 /** Reads a refund as a change of its payment, if it was made at the console and was paid or came back. Ours are asked about on their own. */
-function changeOfRefund(call: GatewayCall, { charge, realNow }: About, refund: GoCardlessObject): Dated[] {
+function changeOfRefund(call: GatewayCall, { charge, realNow }: About, refund: AnswerObject): Dated[] {
   const [id, at, status] = [textIn(refund, 'id'), textIn(refund, 'created_at'), textIn(refund, 'status')]
   const amount = wholeIn(refund, 'amount') ?? 0
   const isOther = textIn(refund, 'currency') !== charge.currency

@@ -1,4 +1,5 @@
 import type { BankKind } from '../../kernel/rails.ts'
+import { type AnswerObject, nameOfOurs, record, textIn } from './answer-objects.ts'
 import type {
   GatewayCall,
   MandateBegun,
@@ -10,10 +11,9 @@ import type {
   Unknown,
 } from './contract.ts'
 import type { Storing } from './storing.ts'
-import { declined, type GoCardlessObject } from './gocardless-answers.ts'
+import { declined } from './gocardless-answers.ts'
 import { type GoCardlessAnswer, type GoCardlessApi, NONE, NOT_KNOWN, unanswered } from './gocardless-api.ts'
-import { dayOfMoment, nameOfOurs } from './gocardless-objects.ts'
-import { record, textIn } from './stripe-objects.ts'
+import { dayOfMoment } from './gocardless-objects.ts'
 
 /** Mandates at GoCardless, each given by its payer on a page of theirs: a billing request until it is given. */
 
@@ -176,8 +176,8 @@ const prefilledOf = ({
 /** Reads a mandate with its account; undefined where its scheme is none of ours. */
 function accountOf(
   call: GatewayCall,
-  mandate: GoCardlessObject,
-  account: GoCardlessObject,
+  mandate: AnswerObject,
+  account: AnswerObject,
   realNow: number,
 ): Extract<MethodAtGateway, { kind: 'account' }> | undefined {
   const scheme = textIn(mandate, 'scheme')

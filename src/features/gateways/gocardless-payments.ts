@@ -1,4 +1,5 @@
 import type { Id } from '../../kernel/ids.ts'
+import { type AnswerObject, isMoved, nameOfOurs, record, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type {
   AskedCharge,
   BatchToBuild,
@@ -13,11 +14,10 @@ import type {
   Outcome,
   Unknown,
 } from './contract.ts'
-import { declined, type GoCardlessObject } from './gocardless-answers.ts'
+import { declined } from './gocardless-answers.ts'
 import { type GoCardlessAnswer, type GoCardlessApi, listAll, NONE, NOT_KNOWN, unanswered } from './gocardless-api.ts'
 import { historyOf } from './gocardless-changes.ts'
-import { debitDay, isMoved, nameOfOurs, referenceIn } from './gocardless-objects.ts'
-import { record, textIn, wholeIn } from './stripe-objects.ts'
+import { debitDay } from './gocardless-objects.ts'
 
 /** Debits at GoCardless: each line of a batch is a payment of its own, made once by its key. */
 
@@ -34,7 +34,7 @@ const BEFORE_MS = 3_600_000
 function mismatchOf(
   call: GatewayCall,
   charge: Pick<AskedCharge, 'reference' | 'amountMinor' | 'currency'>,
-  payment: GoCardlessObject,
+  payment: AnswerObject,
 ): string | undefined {
   const id = textIn(payment, 'id')
   if (!/^PM\w+$/.test(id) || referenceIn(call, 'charge', payment.metadata) !== charge.reference)
@@ -45,7 +45,7 @@ function mismatchOf(
 }
 
 export function gocardlessPayments(api: GoCardlessApi, { realNow }: { realNow: () => number }) {
-  const pending = (call: GatewayCall, payment: GoCardlessObject) => ({
+  const pending = (call: GatewayCall, payment: AnswerObject) => ({
     kind: 'pending' as const,
     gatewayReference: textIn(payment, 'id'),
     ...(!isMoved(call, realNow()) &&
@@ -95,7 +95,7 @@ export function gocardlessPayments(api: GoCardlessApi, { realNow }: { realNow: (
   const named = (
     call: GatewayCall,
     charge: Pick<AskedCharge, 'reference' | 'amountMinor' | 'currency'>,
-    payment: GoCardlessObject,
+    payment: AnswerObject,
   ): LineOutcome => {
     const mismatch = mismatchOf(call, charge, payment)
     return mismatch === undefined ? pending(call, payment) : { kind: 'unknown', mismatch }
@@ -105,7 +105,7 @@ export function gocardlessPayments(api: GoCardlessApi, { realNow }: { realNow: (
   async function find(
     call: GatewayCall,
     { gatewayReference: name, token, reference, sentAt }: AskedCharge,
-  ): Promise<{ kind: 'found'; payment: GoCardlessObject } | None | Unknown | NotSent> {
+  ): Promise<{ kind: 'found'; payment: AnswerObject } | None | Unknown | NotSent> {
     if (name !== null) {
       const answer = await api.get(call, ['payments', name])
       return answer.kind === 'ok' ? { kind: 'found', payment: answer.object } : unanswered(answer)
@@ -165,7 +165,7 @@ const isAboutDay = (answer: GoCardlessAnswer): boolean =>
   answer.kind === 'refused' && answer.meaning.kind === 'invalid' && /charge_date/.test(answer.meaning.about)
 
 /** Returns how much of a payment was given back, in minor units. */
-export const refundedOf = (payment: GoCardlessObject): number => wholeIn(payment, 'amount_refunded') ?? 0
+export const refundedOf = (payment: AnswerObject): number => wholeIn(payment, 'amount_refunded') ?? 0
 
 /** Returns the payment that an object names. */
-export const paymentOf = (object: GoCardlessObject): string => textIn(record(object.links), 'payment')
+export const paymentOf = (object: AnswerObject): string => textIn(record(object.links), 'payment')

@@ -1,9 +1,9 @@
+import { type AnswerObject, nameOfOurs, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type { GatewayCall, None, Outcome, Refund } from './contract.ts'
-import { declined, type GoCardlessObject } from './gocardless-answers.ts'
+import { declined } from './gocardless-answers.ts'
 import { type GoCardlessApi, listAll, NONE, NOT_KNOWN, unanswered } from './gocardless-api.ts'
-import { dayOfMoment, nameOfOurs, referenceIn } from './gocardless-objects.ts'
+import { dayOfMoment } from './gocardless-objects.ts'
 import { paymentOf, refundedOf } from './gocardless-payments.ts'
-import { textIn, wholeIn } from './stripe-objects.ts'
 
 /** Refunds at GoCardless (§38), which has to allow them; each once by its key. */
 
@@ -11,7 +11,7 @@ import { textIn, wholeIn } from './stripe-objects.ts'
 const ARRIVES_MS = 10 * 60_000
 
 export function gocardlessRefunds(api: GoCardlessApi, { realNow }: { realNow: () => number }) {
-  function outcomeOf(call: GatewayCall, refund: Refund, found: GoCardlessObject): Outcome {
+  function outcomeOf(call: GatewayCall, refund: Refund, found: AnswerObject): Outcome {
     const gatewayReference = textIn(found, 'id')
     const mismatch = mismatchOf(call, refund, found)
     if (mismatch !== undefined) return { kind: 'unknown', mismatch }
@@ -83,7 +83,7 @@ export function gocardlessRefunds(api: GoCardlessApi, { realNow }: { realNow: ()
   }
 }
 
-function mismatchOf(call: GatewayCall, refund: Refund, found: GoCardlessObject): string | undefined {
+function mismatchOf(call: GatewayCall, refund: Refund, found: AnswerObject): string | undefined {
   const id = textIn(found, 'id')
   const isOurs =
     referenceIn(call, 'refund', found.metadata) === refund.reference &&

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type AnswerObject, listIn, type NameKind, record, referenceIn, textIn } from './answer-objects.ts'
 import type {
   GatewayCall,
   GatewayReport,
@@ -8,11 +9,8 @@ import type {
   ReportsRead,
   Unknown,
 } from './contract.ts'
-import type { GoCardlessObject } from './gocardless-answers.ts'
 import { type GoCardlessApi, listPage, unanswered } from './gocardless-api.ts'
-import { type NameKind, referenceIn } from './gocardless-objects.ts'
 import { paymentOf } from './gocardless-payments.ts'
-import { listIn, record, textIn } from './stripe-objects.ts'
 
 /** Reports of GoCardless: signed requests of several events, and the same events as its list has them (§38). */
 
@@ -26,7 +24,7 @@ const RESOURCES: Readonly<Record<string, { link: string; about: GatewayReport['a
 }
 
 /** Reads an event; undefined where it is of nothing here, or of another scope. */
-function reportOf(whose: Whose, event: GoCardlessObject): GatewayReport | undefined {
+function reportOf(whose: Whose, event: AnswerObject): GatewayReport | undefined {
   const id = textIn(event, 'id')
   const links = record(event.links)
   const type = textIn(event, 'resource_type')
@@ -91,7 +89,7 @@ const cursorOf = ({ cursor, since }: ReportsFrom): Cursor =>
 
 export function gocardlessReports(api: GoCardlessApi) {
   /** Names the payment of a refund that was made at the console, where its event does not. */
-  async function withPayment(call: GatewayCall, event: GoCardlessObject): Promise<GoCardlessObject> {
+  async function withPayment(call: GatewayCall, event: AnswerObject): Promise<AnswerObject> {
     const isUnnamed = textIn(event, 'resource_type') === 'refunds' && paymentOf(event) === ''
     if (!isUnnamed || textIn(record(event.resource_metadata), 'perennial') !== '') return event
     const refund = await api.get(call, ['refunds', textIn(record(event.links), 'refund')])
@@ -103,7 +101,7 @@ export function gocardlessReports(api: GoCardlessApi) {
     listReports: async (call: GatewayCall, given: ReportsFrom): Promise<ReportsListed | Unknown | NotSent> => {
       const from = cursorOf(given)
       let { after, newest } = from
-      const events: GoCardlessObject[] = []
+      const events: AnswerObject[] = []
       for (let pages = 0; pages < PAGES_MAX; pages += 1) {
         const page = await listPage(api, call, 'events', { 'created_at[gte]': from.from, after })
         if (page.kind !== 'page') return unanswered(page)

@@ -1,3 +1,4 @@
+import { textIn } from './answer-objects.ts'
 import type { Calling } from './calling.ts'
 import type { AccountAnswer, GatewayAdapter, GatewayCall } from './contract.ts'
 import { GOCARDLESS } from './facts.ts'
@@ -6,7 +7,6 @@ import { gocardlessMandates } from './gocardless-mandates.ts'
 import { gocardlessPayments } from './gocardless-payments.ts'
 import { gocardlessRefunds } from './gocardless-refunds.ts'
 import { gocardlessReports, readGoCardlessReport } from './gocardless-reports.ts'
-import { textIn } from './stripe-objects.ts'
 
 /** Bank accounts debited by GoCardless (§38), which keeps them with their mandates. */
 

@@ -1,6 +1,6 @@
 import type { DeclineClass } from '../../kernel/rails.ts'
+import { type AnswerObject, record, textIn, sentenceWithout } from './answer-objects.ts'
 import type { Declined, GatewayCall } from './contract.ts'
-import { record, type StripeObject, textIn } from './stripe-objects.ts'
 
 /** Meanings of Stripe's refusals, as tables (§35): of requests by status, type and code, of cards by the code of the decline. */
 
@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 }
 
 /** Returns what an answer means whose status is not one of success. */
-export function meaningOf(status: number, error: StripeObject): Meaning {
+export function meaningOf(status: number, error: AnswerObject): Meaning {
   const type = textIn(error, 'type')
   const code = textIn(error, 'code') || `.${textIn(error, 'param')}`
   const rows = [`${status} ${type} ${code}`, `${status} ${type} *`, `${status} * *`]
@@ -86,22 +86,11 @@ export function declineClassOf(code: string, advice = ''): DeclineClass {
   return byCode === undefined || byCode === 'unknown' ? (CLASS_OF_ADVICE[advice] ?? byCode ?? 'declined') : byCode
 }
 
-const MESSAGE_MAX = 500
-
 /** Identifiers of Stripe, as cus_NffrFeUfNV2Hib, and its keys. Codes and names of parameters have neither digit nor capital. */
 const IDENTIFIER = /\b[a-z]{2,}_(?=\w*[A-Z\d])\w+/g
 
 /** Returns a sentence of Stripe's for a person: without identifiers, of which tokens are made, and numbers that could be a card's or an account's, and ended by a full stop. */
-export function plainSentence(message: string): string {
-  const text = message
-    .replace(IDENTIFIER, '…')
-    .replace(/\d(?:[ -]?\d){8,}/g, '…')
-    .trim()
-    .slice(0, MESSAGE_MAX)
-  if (text === '') return 'The gateway declined.'
-  const begun = text[0]!.toUpperCase() + text.slice(1)
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`
-}
+export const plainSentence = (message: string): string => sentenceWithout(message, [IDENTIFIER, /\d(?:[ -]?\d){8,}/g])
 
 export const declined = (
   { today }: Pick<GatewayCall, 'today'>,
@@ -113,7 +102,7 @@ export const declined = (
 /** Returns the decline of an error of a request, a payment or a storing. */
 export function declinedByError(
   call: Pick<GatewayCall, 'today'>,
-  error: StripeObject,
+  error: AnswerObject,
   declineClass?: DeclineClass,
 ): Declined {
   const code = textIn(error, 'decline_code') || textIn(error, 'code') || 'declined'
@@ -122,4 +111,4 @@ export function declinedByError(
 }
 
 /** Returns the error of an answer; empty where it has none that can be read. */
-export const errorOf = (body: StripeObject): StripeObject => record(body.error)
+export const errorOf = (body: AnswerObject): AnswerObject => record(body.error)

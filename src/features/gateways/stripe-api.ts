@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import { steadyClock } from '../../platform/steady-clock.ts'
+import { type AnswerObject, record, textIn } from './answer-objects.ts'
 import type { Calling } from './calling.ts'
 import type { GatewayCall, None, NotSent, Unknown } from './contract.ts'
 import { errorOf, type Meaning, meaningOf } from './stripe-answers.ts'
-import { record, type StripeObject, textIn } from './stripe-objects.ts'
 
 /** Requests to Stripe: form-encoded, of a fixed version, each under a key of its own. */
 
@@ -12,8 +12,8 @@ export const VERSION = '2026-10-28.endive'
 const ADDRESS = 'https://api.stripe.com'
 
 export type StripeAnswer =
-  | { kind: 'ok'; object: StripeObject }
-  | { kind: 'refused'; meaning: Exclude<Meaning, { kind: 'not_sent' | 'unknown' }>; error: StripeObject }
+  | { kind: 'ok'; object: AnswerObject }
+  | { kind: 'refused'; meaning: Exclude<Meaning, { kind: 'not_sent' | 'unknown' }>; error: AnswerObject }
   | Unknown
   | NotSent
 
@@ -120,7 +120,7 @@ function readAnswer(asked: Awaited<ReturnType<Outbound['ask']>>): StripeAnswer {
 const PERMISSION = /\b(?:rak_)?[a-z_]+_(?:read|write)\b/
 
 /** Returns a word for what Stripe did not take: the right that a restricted key lacks stands in the sentence alone. */
-const refusedCode = (error: StripeObject): string =>
+const refusedCode = (error: AnswerObject): string =>
   PERMISSION.exec(textIn(error, 'message'))?.[0] ?? (textIn(error, 'code') || textIn(error, 'type') || 'refused')
 
 /** Lists a collection to its end, in pages of 100. */
@@ -129,8 +129,8 @@ export async function listAll(
   call: GatewayCall,
   path: Path,
   query: Form,
-): Promise<{ kind: 'ok'; objects: StripeObject[] } | Exclude<StripeAnswer, { kind: 'ok' }>> {
-  const objects: StripeObject[] = []
+): Promise<{ kind: 'ok'; objects: AnswerObject[] } | Exclude<StripeAnswer, { kind: 'ok' }>> {
+  const objects: AnswerObject[] = []
   for (let after: string | undefined; ;) {
     const page = await api.get(call, path, [...query, ['limit', '100'], ['starting_after', after]])
     if (page.kind !== 'ok') return page

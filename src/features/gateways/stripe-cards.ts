@@ -1,7 +1,7 @@
 import type { CardBrand } from '../../kernel/bank-numbers.ts'
+import { type AnswerObject, listIn, nameIn, record, textIn, wholeIn } from './answer-objects.ts'
 import type { GatewayCall, None, NotSent, StoredCard, Unknown } from './contract.ts'
 import { NONE, type StripeAnswer, type StripeApi, unanswered } from './stripe-api.ts'
-import { nameIn, listIn, record, type StripeObject, textIn, wholeIn } from './stripe-objects.ts'
 
 /** Cards at Stripe: a token of ours names the customer of Stripe and the method that is attached to it. */
 
@@ -25,7 +25,7 @@ export function tokenParts(token: string | null): { customer: string; method: st
 const MONTHS = 12
 
 /** Reads a method as a stored card; undefined where it is no card, or belongs to no customer. */
-export function cardOf(method: StripeObject): ({ kind: 'stored' } & StoredCard) | undefined {
+export function cardOf(method: AnswerObject): ({ kind: 'stored' } & StoredCard) | undefined {
   const card = record(method.card)
   const customer = nameIn(method, 'customer')
   const [id, lastFour] = [textIn(method, 'id'), textIn(card, 'last4')]

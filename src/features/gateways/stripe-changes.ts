@@ -1,16 +1,8 @@
+import { type AnswerObject, listIn, record, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type { AskedCharge, ChargeChange, GatewayCall, NotSent, Unknown } from './contract.ts'
 import { plainSentence } from './stripe-answers.ts'
 import { listAll, type StripeApi, unanswered } from './stripe-api.ts'
-import {
-  stripeDay,
-  fromStripe,
-  listIn,
-  record,
-  referenceIn,
-  type StripeObject,
-  textIn,
-  wholeIn,
-} from './stripe-objects.ts'
+import { stripeDay, fromStripe } from './stripe-objects.ts'
 
 /** Changes of a charge at Stripe after it had succeeded: refunds of its console, and each movement of money of a dispute. */
 
@@ -50,11 +42,16 @@ export async function changesOf(
 }
 
 /** Reads a refund as a change of its charge, if it was made at the console and succeeded or came back. Ours are asked about on their own. */
-function changeOfRefund({ call, charge, realNow }: About, refund: StripeObject): Dated[] {
+function changeOfRefund({ call, charge, realNow }: About, refund: AnswerObject): Dated[] {
   const id = textIn(refund, 'id')
   const created = wholeIn(refund, 'created') ?? 0
   const amountMinor = fromStripe(wholeIn(refund, 'amount'), charge.currency)
-  if (referenceIn(call, 'refund', refund) !== undefined || id === '' || amountMinor === undefined || amountMinor <= 0n)
+  if (
+    referenceIn(call, 'refund', refund.metadata) !== undefined ||
+    id === '' ||
+    amountMinor === undefined ||
+    amountMinor <= 0n
+  )
     return []
   const about = { on: stripeDay(call, created, realNow), amountMinor, class: 'refunded_late' as const }
   switch (textIn(refund, 'status')) {
@@ -83,7 +80,7 @@ const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
  * they are of the gateway's own currency; a reinstatement is at most what is still withdrawn, and the last of a dispute that was won is all of it.
  * What was before all of it was withdrawn once more was all of it, too. A movement of a dispute in another currency than its charge is for a person.
  */
-function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): Dated[] {
+function movementsOf({ call, charge, realNow }: About, dispute: AnswerObject): Dated[] {
   const id = textIn(dispute, 'id')
   const movements = listIn(dispute, 'balance_transactions')
     .filter((movement) => (wholeIn(movement, 'amount') ?? 0) !== 0)
@@ -125,7 +122,7 @@ function movementsOf({ call, charge, realNow }: About, dispute: StripeObject): D
   })
 }
 
-const messageOf = (dispute: StripeObject): string => {
+const messageOf = (dispute: AnswerObject): string => {
   const reason = textIn(dispute, 'reason').replaceAll('_', ' ')
   return plainSentence(
     reason === '' ? 'The customer disputes the payment' : `The customer disputes the payment: ${reason}`,

@@ -1,3 +1,4 @@
+import { type AnswerObject, nameIn, nameOfOurs, record, textIn, wholeIn } from './answer-objects.ts'
 import type {
   AskedCharge,
   ChargeState,
@@ -15,17 +16,7 @@ import { declined, declinedByError } from './stripe-answers.ts'
 import { type Form, NONE, type Path, type StripeAnswer, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
 import { type stripeCards, tokenParts } from './stripe-cards.ts'
 import { changesOf } from './stripe-changes.ts'
-import {
-  stripeDay,
-  fromStripe,
-  nameIn,
-  stripeName,
-  record,
-  type StripeObject,
-  textIn,
-  toStripe,
-  wholeIn,
-} from './stripe-objects.ts'
+import { stripeDay, fromStripe, toStripe } from './stripe-objects.ts'
 
 /**
  * Charges at Stripe (§35), each by a payment intent: made without being confirmed, its name kept, then confirmed. Only the last can move money, and it has a
@@ -44,10 +35,10 @@ const intentPath = (name: string, action?: string): Path =>
   action === undefined ? ['payment_intents', name] : ['payment_intents', name, action]
 
 /** Returns what was asked for and did not come: an intent of another charge, amount, currency or card. Undefined: it is the one. */
-function mismatchOf(call: GatewayCall, charge: AskedCharge, intent: StripeObject): string | undefined {
+function mismatchOf(call: GatewayCall, charge: AskedCharge, intent: AnswerObject): string | undefined {
   const id = textIn(intent, 'id')
   const name = textIn(record(intent.metadata), 'perennial')
-  if (id !== charge.gatewayReference || name !== stripeName(call, 'charge', charge.reference))
+  if (id !== charge.gatewayReference || name !== nameOfOurs(call, 'charge', charge.reference))
     return `Stripe answered with another payment: ${id || 'without a name'}.`
   const amountMinor = fromStripe(wholeIn(intent, 'amount'), charge.currency)
   if (amountMinor !== charge.amountMinor || textIn(intent, 'currency') !== charge.currency.toLowerCase())
@@ -67,7 +58,7 @@ export function stripeCharges(
   const read = (call: GatewayCall, name: string) => api.get(call, intentPath(name), EXPAND)
 
   /** Reads the outcome of an intent by its status. `requires_confirmation` and, for a customer who is not there, `requires_action` are ended by the caller. */
-  function outcomeOf(call: GatewayCall, intent: StripeObject): Outcome | None {
+  function outcomeOf(call: GatewayCall, intent: AnswerObject): Outcome | None {
     const gatewayReference = textIn(intent, 'id')
     const error = record(intent.last_payment_error)
     const hasError = Object.keys(error).length > 0
@@ -119,13 +110,13 @@ export function stripeCharges(
     return unanswered(answer)
   }
 
-  const checked = (call: GatewayCall, charge: AskedCharge, intent: StripeObject): Outcome | None => {
+  const checked = (call: GatewayCall, charge: AskedCharge, intent: AnswerObject): Outcome | None => {
     const mismatch = mismatchOf(call, charge, intent)
     return mismatch === undefined ? outcomeOf(call, intent) : { kind: 'unknown', mismatch }
   }
 
   /** Reads an intent as the outcome of its charge, and ends what waits for nobody: one that was declined, or not confirmed. */
-  async function settle(call: GatewayCall, charge: AskedCharge, intent: StripeObject): Promise<Outcome | None> {
+  async function settle(call: GatewayCall, charge: AskedCharge, intent: AnswerObject): Promise<Outcome | None> {
     const outcome = checked(call, charge, intent)
     const name = textIn(intent, 'id')
     const status = textIn(intent, 'status')
@@ -150,7 +141,7 @@ export function stripeCharges(
       ['payment_method', card.method],
       ['allowed_payment_method_types[0]', 'card'],
       ['description', charge.description.slice(0, DESCRIPTION_MAX) || undefined],
-      ['metadata[perennial]', stripeName(call, 'charge', charge.reference)],
+      ['metadata[perennial]', nameOfOurs(call, 'charge', charge.reference)],
       ['metadata[invoices]', charge.invoiceNumbers.join(', ').slice(0, METADATA_MAX) || undefined],
       ['statement_descriptor_suffix', typeof suffix === 'string' ? suffix : undefined],
     ]
@@ -189,7 +180,7 @@ export function stripeCharges(
       ['return_url', charge.returnUrl ?? undefined],
     ]
     const form: Form = [...EXPAND, ...(charge.isCustomerPresent ? present : [['off_session', 'true'] as const])]
-    const key = `${stripeName(call, 'charge', charge.reference)}/confirm/${name}`
+    const key = `${nameOfOurs(call, 'charge', charge.reference)}/confirm/${name}`
     const answer = await api.post(call, intentPath(name, 'confirm'), form, key)
     const kept = { ...charge, gatewayReference: name }
     if (answer.kind === 'ok') return afterConfirm(call, kept, answer.object)
@@ -216,7 +207,7 @@ export function stripeCharges(
   }
 
   /** Reads an intent after it was confirmed; ends one that was declined, and one that waits for a customer who is not there. */
-  async function afterConfirm(call: GatewayCall, charge: ChargeToMake, intent: StripeObject): Promise<Outcome | None> {
+  async function afterConfirm(call: GatewayCall, charge: ChargeToMake, intent: AnswerObject): Promise<Outcome | None> {
     const outcome = checked(call, charge, intent)
     const name = textIn(intent, 'id')
     if (outcome.kind === 'declined' && textIn(intent, 'status') === 'requires_payment_method')

@@ -1,6 +1,6 @@
+import { record, textIn } from './answer-objects.ts'
 import type { GatewayCall, NotSent, Unknown } from './contract.ts'
 import { type Form, listAll, NOT_KNOWN, type StripeApi, unanswered, VERSION } from './stripe-api.ts'
-import { record, textIn } from './stripe-objects.ts'
 import { EVENT_TYPES_READ } from './stripe-reports.ts'
 
 /** Webhook endpoints at Stripe that this service makes and deletes (§35). Those of this gateway bear its scope, whoever made them and lost the answer. */

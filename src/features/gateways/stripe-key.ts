@@ -1,10 +1,10 @@
+import { type AnswerObject, textIn } from './answer-objects.ts'
 import type { AccountAnswer, GatewayCall } from './contract.ts'
 import type { StripeApi } from './stripe-api.ts'
-import { type StripeObject, textIn } from './stripe-objects.ts'
 
 /** Asking about the secret key of a gateway at Stripe (§35). */
 
-const accountIn = (object: StripeObject): { account?: string } => {
+const accountIn = (object: AnswerObject): { account?: string } => {
   const account = textIn(object, 'id')
   return /^acct_\w+$/.test(account) ? { account } : {}
 }

@@ -1,17 +1,8 @@
+import { type AnswerObject, nameIn, nameOfOurs, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type { GatewayCall, None, Outcome, Refund } from './contract.ts'
 import { declined, declinedByError } from './stripe-answers.ts'
 import { listAll, NONE, type StripeApi, unanswered, NOT_KNOWN } from './stripe-api.ts'
-import {
-  stripeDay,
-  fromStripe,
-  nameIn,
-  stripeName,
-  referenceIn,
-  type StripeObject,
-  textIn,
-  toStripe,
-  wholeIn,
-} from './stripe-objects.ts'
+import { stripeDay, fromStripe, toStripe } from './stripe-objects.ts'
 
 /** Refunds at Stripe (§35). They always have the same key, because a process that slept may still send the first: where Stripe answered with an error, it repeats that for a day. */
 
@@ -19,7 +10,7 @@ import {
 const ARRIVES_MS = 10 * 60_000
 
 export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => number }) {
-  function outcomeOf(call: GatewayCall, refund: Refund, found: StripeObject): Outcome {
+  function outcomeOf(call: GatewayCall, refund: Refund, found: AnswerObject): Outcome {
     const gatewayReference = textIn(found, 'id')
     const mismatch = mismatchOf(call, refund, found)
     if (mismatch !== undefined) return { kind: 'unknown', mismatch }
@@ -49,7 +40,7 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
     }
     const all = await listAll(api, call, ['refunds'], [['payment_intent', charge.gatewayReference]])
     if (all.kind !== 'ok') return unanswered(all)
-    const ours = all.objects.find((one) => referenceIn(call, 'refund', one) === refund.reference)
+    const ours = all.objects.find((one) => referenceIn(call, 'refund', one.metadata) === refund.reference)
     if (ours) return outcomeOf(call, refund, ours)
     return sentAt === null || realNow() - Date.parse(sentAt) > ARRIVES_MS ? NONE : NOT_KNOWN
   }
@@ -62,7 +53,7 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
         return declined(call, 'declined', 'charge_unknown', 'The gateway does not know the payment.')
       if (amount === undefined)
         return declined(call, 'format', 'amount_indivisible', 'The gateway cannot refund this amount of the currency.')
-      const name = stripeName(call, 'refund', refund.reference)
+      const name = nameOfOurs(call, 'refund', refund.reference)
       const answer = await api.post(
         call,
         ['refunds'],
@@ -86,10 +77,10 @@ export function stripeRefunds(api: StripeApi, { realNow }: { realNow: () => numb
   }
 }
 
-function mismatchOf(call: GatewayCall, refund: Refund, found: StripeObject): string | undefined {
+function mismatchOf(call: GatewayCall, refund: Refund, found: AnswerObject): string | undefined {
   const id = textIn(found, 'id')
   const isOurs =
-    referenceIn(call, 'refund', found) === refund.reference &&
+    referenceIn(call, 'refund', found.metadata) === refund.reference &&
     nameIn(found, 'payment_intent') === refund.charge.gatewayReference
   if (!isOurs) return `Stripe answered with another refund: ${id || 'without a name'}.`
   const isSame =

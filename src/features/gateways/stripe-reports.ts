@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type AnswerObject, nameIn, record, referenceIn, textIn, wholeIn } from './answer-objects.ts'
 import type {
   GatewayCall,
   GatewayReport,
@@ -9,7 +10,6 @@ import type {
   Unknown,
 } from './contract.ts'
 import type { Form, StripeApi } from './stripe-api.ts'
-import { nameIn, record, referenceIn, type StripeObject, textIn, wholeIn } from './stripe-objects.ts'
 
 /** Reports of Stripe: signed ones that it sends, and the same events as its list has them (§35). */
 
@@ -23,8 +23,8 @@ type About = Omit<GatewayReport, 'id'>
 /** Reads an intent of a kind. Those of others have no name of ours; that of another scope is another's. */
 const ofNamed =
   (kind: 'charge' | 'card', about: GatewayReport['about']) =>
-  (whose: Whose, intent: StripeObject): About | undefined => {
-    const reference = referenceIn(whose, kind, intent)
+  (whose: Whose, intent: AnswerObject): About | undefined => {
+    const reference = referenceIn(whose, kind, intent.metadata)
     const gatewayReference = textIn(intent, 'id')
     return reference === undefined || gatewayReference === '' ? undefined : { about, reference, gatewayReference }
   }
@@ -32,26 +32,26 @@ const ofIntent = ofNamed('charge', 'charge')
 const ofSetup = ofNamed('card', 'storing')
 
 /** Reads a charge of Stripe, or a dispute: whose it is shows by the intent alone. */
-function ofCharge(_whose: Whose, object: StripeObject): About | undefined {
+function ofCharge(_whose: Whose, object: AnswerObject): About | undefined {
   const gatewayReference = nameIn(object, 'payment_intent')
   return gatewayReference === '' ? undefined : { about: 'charge', gatewayReference }
 }
 
 /** Reads a refund of ours, or one of the console: about the charge of that Stripe is asked. */
-function ofRefund(whose: Whose, refund: StripeObject): About | undefined {
-  const reference = referenceIn(whose, 'refund', refund)
+function ofRefund(whose: Whose, refund: AnswerObject): About | undefined {
+  const reference = referenceIn(whose, 'refund', refund.metadata)
   const gatewayReference = textIn(refund, 'id')
   if (reference === undefined) return ofCharge(whose, refund)
   return gatewayReference === '' ? undefined : { about: 'refund', reference, gatewayReference }
 }
 
-function ofMethod(_whose: Whose, method: StripeObject, data: StripeObject): About | undefined {
+function ofMethod(_whose: Whose, method: AnswerObject, data: AnswerObject): About | undefined {
   const customer = nameIn(method, 'customer') || nameIn(record(data.previous_attributes), 'customer')
   const id = textIn(method, 'id')
   return customer === '' || id === '' ? undefined : { about: 'stored', reference: `${customer}/${id}` }
 }
 
-const EVENTS: Readonly<Record<string, (whose: Whose, object: StripeObject, data: StripeObject) => About | undefined>> =
+const EVENTS: Readonly<Record<string, (whose: Whose, object: AnswerObject, data: AnswerObject) => About | undefined>> =
   {
     'payment_intent.succeeded': ofIntent,
     'payment_intent.payment_failed': ofIntent,
@@ -76,7 +76,7 @@ const EVENTS: Readonly<Record<string, (whose: Whose, object: StripeObject, data:
 export const EVENT_TYPES_READ = Object.keys(EVENTS)
 
 /** Reads an event; undefined where it is of nothing here. Of its object only what names it is read: the rest has the shape of whichever version. */
-function reportOf(whose: Whose, event: StripeObject): GatewayReport | undefined {
+function reportOf(whose: Whose, event: AnswerObject): GatewayReport | undefined {
   const id = textIn(event, 'id')
   const read = EVENTS[textIn(event, 'type')]
   if (id === '' || !read || event.livemode !== whose.isLive) return undefined
@@ -140,7 +140,7 @@ function cursorOf({ cursor, since }: ReportsFrom): Cursor {
 const isCursor = ([name, value]: Form[number]): boolean =>
   (name === 'ending_before' || name === 'starting_after') && value !== undefined
 
-type Page = { kind: 'page'; events: StripeObject[]; hasMore: boolean } | { kind: 'forgotten' } | Unknown | NotSent
+type Page = { kind: 'page'; events: AnswerObject[]; hasMore: boolean } | { kind: 'forgotten' } | Unknown | NotSent
 
 export function stripeReports(api: StripeApi, { realNow }: { realNow: () => number }) {
   async function page(call: GatewayCall, where: Form): Promise<Page> {
@@ -164,10 +164,10 @@ export function stripeReports(api: StripeApi, { realNow }: { realNow: () => numb
     isMore,
   })
 
-  const reportsOf = (call: GatewayCall, events: readonly StripeObject[]): GatewayReport[] =>
+  const reportsOf = (call: GatewayCall, events: readonly AnswerObject[]): GatewayReport[] =>
     events.flatMap((event) => reportOf(call, event) ?? [])
 
-  const madeAt = (event: StripeObject): number => wholeIn(event, 'created') ?? 0
+  const madeAt = (event: AnswerObject): number => wholeIn(event, 'created') ?? 0
 
   /** Reads upwards from an event, oldest first. */
   async function upwards(
@@ -195,7 +195,7 @@ export function stripeReports(api: StripeApi, { realNow }: { realNow: () => numb
 
   /** Reads downwards to a moment, over several looks if need be; only then the way up begins. */
   async function downwards(call: GatewayCall, from: Cursor): Promise<ReportsListed | Unknown | NotSent> {
-    const pages: StripeObject[][] = []
+    const pages: AnswerObject[][] = []
     const oldEnough = realNow() / 1000 - BEHIND_S
     let { below, top } = from
     // So that nothing is missed between the moment of this look and the first event.

@@ -1,10 +1,10 @@
+import { type AnswerObject, nameIn, nameOfOurs, record, textIn } from './answer-objects.ts'
 import type { GatewayCall, None, NotSent, StoredCard, Unknown } from './contract.ts'
 import type { ClientFacts, Storing, StoringToBegin } from './storing.ts'
 import type { StoreOutcome } from './contract.ts'
 import { declinedByError } from './stripe-answers.ts'
 import { type Form, NONE, NOT_KNOWN, type StripeApi, unanswered } from './stripe-api.ts'
 import { cardOf, isGone, removeEmpty, tokenParts } from './stripe-cards.ts'
-import { nameIn, record, type StripeObject, stripeName, textIn } from './stripe-objects.ts'
 
 /** Cards that a browser hands to Stripe itself, each by a setup intent (§35). This service learns of it what it asks for, never the number. */
 
@@ -30,7 +30,7 @@ export function stripeStoring(api: StripeApi) {
       call,
       ['customers'],
       [
-        ['metadata[perennial]', stripeName(call, 'card', reference)],
+        ['metadata[perennial]', nameOfOurs(call, 'card', reference)],
         ['description', payer === null ? 'Capture session' : `Customer ${payer.customerId}`],
       ],
     )
@@ -42,7 +42,7 @@ export function stripeStoring(api: StripeApi) {
   const newIntent = (call: GatewayCall, { reference, isForLater }: StoringToBegin, customer: string) => {
     const form: Form = [
       ['customer', customer],
-      ['metadata[perennial]', stripeName(call, 'card', reference)],
+      ['metadata[perennial]', nameOfOurs(call, 'card', reference)],
       ['allowed_payment_method_types[0]', 'card'],
       ['usage', isForLater ? 'off_session' : 'on_session'],
     ]
@@ -60,7 +60,7 @@ export function stripeStoring(api: StripeApi) {
     return answer.kind === 'ok' ? opened(call, storing, answer.object) : unanswered(answer)
   }
 
-  function opened(call: GatewayCall, storing: Storing, intent: StripeObject): Begun | Unknown {
+  function opened(call: GatewayCall, storing: Storing, intent: AnswerObject): Begun | Unknown {
     const [gatewayReference, clientSecret] = [textIn(intent, 'id'), textIn(intent, 'client_secret')]
     const { PublishableKey: publishableKey } = call.settings
     const isWhole = /^seti_\w+$/.test(gatewayReference) && clientSecret !== '' && typeof publishableKey === 'string'
@@ -110,11 +110,11 @@ export function stripeStoring(api: StripeApi) {
 }
 
 /** Returns whether an intent is that of a storing. */
-const isOf = (call: GatewayCall, { reference }: Storing, intent: StripeObject): boolean =>
-  textIn(record(intent.metadata), 'perennial') === stripeName(call, 'card', reference)
+const isOf = (call: GatewayCall, { reference }: Storing, intent: AnswerObject): boolean =>
+  textIn(record(intent.metadata), 'perennial') === nameOfOurs(call, 'card', reference)
 
 /** Reads what an intent has stored. Unknown: it waits for its page, or for the customer's bank. */
-function outcomeOf(call: GatewayCall, storing: Storing, intent: StripeObject): StoreOutcome | None {
+function outcomeOf(call: GatewayCall, storing: Storing, intent: AnswerObject): StoreOutcome | None {
   if (textIn(intent, 'id') !== storing.gatewayReference || !isOf(call, storing, intent)) return NOT_KNOWN
   const error = record(intent.last_setup_error)
   switch (textIn(intent, 'status')) {

@@ -13,7 +13,7 @@ import type { MandateBegun, MandatePayer, NotSent, Unknown } from '../gateways/c
 import { gatewayFactsOf } from '../gateways/facts.ts'
 import { findGateway, type Gateway, listAllGateways } from '../gateways/queries.ts'
 import { referenceFor } from '../gateways/references.ts'
-import { currenciesOf, isReady } from '../gateways/rules.ts'
+import { currenciesOf, isReady, refuseUnready } from '../gateways/rules.ts'
 import { findSetup, insertSetup, type MandateSetup, noteSetupBegun } from './queries.ts'
 import { recordSetup } from './record.ts'
 import type { SetupBody } from './wire.ts'
@@ -72,7 +72,7 @@ export async function addSetup(
       `No active gateway keeps accounts in ${customer.currency}; add one, or name one as gatewayID.`,
       'gatewayID',
     )
-  if (!isReady(gateway)) throw conflict('gateway_inactive', `The gateway ${gateway.id} is not active.`, 'gatewayID')
+  refuseUnready(gateway)
   const [currency] = currenciesOf(gateway)
   if (!keepsAccounts(gateway) || currency === undefined)
     throw conflict('gateway_unfit', `The gateway ${gateway.id} keeps no accounts with their mandates.`, 'gatewayID')

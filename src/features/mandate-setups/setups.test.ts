@@ -57,7 +57,7 @@ async function shopOf(customerFields: object = {}) {
     return reply.body as { mandateSetupID: number; Url: string; State: string; Expires: string }
   }
   const read = async (id: number) => (await client.get(`/v1/paymentmethods/mandate/${id}`)).body
-  return { client, gateway, book, webhooks, customerID: customerID as number, make, read }
+  return { client, gateway, token, book, webhooks, customerID: customerID as number, make, read }
 }
 
 /** Opens the page of a link, or presses its button, as a browser at phone width does. */
@@ -237,7 +237,7 @@ test('a set-up ends after seven days, with a mandate that was not given, and wit
 })
 
 test('bad input is named, links that were altered lead nowhere, and keys that only read see no link', async () => {
-  const { client, gateway, customerID, make } = await shopOf()
+  const { client, gateway, token, customerID, make } = await shopOf()
   const problems = async (body: object) => {
     const { status, body: answer } = await client.post('/v1/paymentmethods/mandate', body)
     return [status, answer.Errors[0].Code, answer.Errors[0].Field]
@@ -257,6 +257,9 @@ test('bad input is named, links that were altered lead nowhere, and keys that on
   expect((await visit(Url.slice(0, -1) + last)).status).toBe(404)
   const reader = await readOnlyClientOf(service, client)
   expect((await reader.get(`/v1/paymentmethods/mandate/${mandateSetupID}`)).status).toBe(403)
+  simulator.revoke(token)
+  await visit(Url, 'POST')
+  expect(await problems({ customerID, gatewayID: gateway.gatewayID })).toEqual([409, 'key_refused', null])
   await client.put(`/v1/gateways/${gateway.gatewayID}`, { isActive: false })
   expect(await problems({ customerID })).toEqual([409, 'gateway_missing', 'gatewayID'])
 })
